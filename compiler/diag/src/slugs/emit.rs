@@ -1,0 +1,4 @@
+//! Slugs of the stage `emit`.
+
+crate::slug::slugs! { "emit":
+}

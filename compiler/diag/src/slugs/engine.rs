@@ -1,0 +1,4 @@
+//! Slugs of the stage `engine`.
+
+crate::slug::slugs! { "engine":
+}

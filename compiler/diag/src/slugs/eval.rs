@@ -1,0 +1,4 @@
+//! Slugs of the stage `eval`.
+
+crate::slug::slugs! { "eval":
+}

@@ -1,0 +1,4 @@
+//! Slugs of the stage `host`.
+
+crate::slug::slugs! { "host":
+}

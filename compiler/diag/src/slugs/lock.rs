@@ -1,0 +1,4 @@
+//! Slugs of the stage `lock`.
+
+crate::slug::slugs! { "lock":
+}

@@ -1,0 +1,4 @@
+//! Slugs of the stage `recipe`.
+
+crate::slug::slugs! { "recipe":
+}

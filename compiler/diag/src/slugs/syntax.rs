@@ -1,0 +1,4 @@
+//! Slugs of the stage `syntax`.
+
+crate::slug::slugs! { "syntax":
+}

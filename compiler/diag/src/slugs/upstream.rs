@@ -1,0 +1,4 @@
+//! Slugs of the stage `upstream`.
+
+crate::slug::slugs! { "upstream":
+}

@@ -1,0 +1,4 @@
+//! Slugs of the stage `verify`.
+
+crate::slug::slugs! { "verify":
+}

@@ -1,0 +1,4 @@
+//! The command line of recipec: one module a verb.
+#![allow(unused_crate_dependencies)]
+
+fn main() {}
