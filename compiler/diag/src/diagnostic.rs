@@ -165,7 +165,12 @@ impl Diagnostics {
     /// Sorts by file, place, then slug, so that the order of work cannot be seen.
     pub fn sort(&mut self) {
         self.list.sort_by(|a, b| {
-            (a.span.is_none(), a.span, a.slug, &a.message).cmp(&(b.span.is_none(), b.span, b.slug, &b.message))
+            (a.span.is_none(), a.span, a.slug, &a.message).cmp(&(
+                b.span.is_none(),
+                b.span,
+                b.slug,
+                &b.message,
+            ))
         });
     }
 }

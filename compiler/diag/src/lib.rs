@@ -6,8 +6,8 @@
 
 mod diagnostic;
 mod slug;
-mod source;
 pub mod slugs;
+mod source;
 mod suggest;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Fix, Label, Severity};

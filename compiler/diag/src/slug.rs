@@ -52,7 +52,17 @@ pub(crate) use slugs;
 /// Returns every page, stages in pipeline order.
 pub fn pages() -> impl Iterator<Item = &'static Page> {
     use crate::slugs::{emit, engine, eval, host, lock, recipe, syntax, upstream, verify};
-    [syntax::PAGES, eval::PAGES, recipe::PAGES, engine::PAGES, upstream::PAGES, lock::PAGES, verify::PAGES, emit::PAGES, host::PAGES]
-        .into_iter()
-        .flatten()
+    [
+        syntax::PAGES,
+        eval::PAGES,
+        recipe::PAGES,
+        engine::PAGES,
+        upstream::PAGES,
+        lock::PAGES,
+        verify::PAGES,
+        emit::PAGES,
+        host::PAGES,
+    ]
+    .into_iter()
+    .flatten()
 }

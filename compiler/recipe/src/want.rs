@@ -49,7 +49,9 @@ impl Want {
             Self::Image { reference, .. } => format!("image:{reference}"),
             Self::Checkpoint { repository, revision } => format!("checkpoint:{repository}@{revision}"),
             Self::Dataset { repository, revision } => format!("dataset:{repository}@{revision}"),
-            Self::Source { repository, revision, path, .. } => format!("source:{repository}@{revision}:{path}"),
+            Self::Source { repository, revision, path, .. } => {
+                format!("source:{repository}@{revision}:{path}")
+            }
         }
     }
 }
