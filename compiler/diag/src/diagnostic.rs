@@ -30,6 +30,8 @@ pub struct Fix {
     pub span: Span,
     /// What to put there.
     pub text: String,
+    /// Which of the finding's helps speaks of it, counted from 0.
+    pub help: usize,
 }
 
 /// One finding: what is wrong in a phrase, at the smallest span; why in notes; what to do in helps.
@@ -119,7 +121,7 @@ impl Diagnostic {
 
     /// Offers a replacement, and says so.
     pub fn fix(mut self, span: Span, text: impl Into<String>, help: impl Into<String>) -> Self {
-        self.fixes.push(Fix { span, text: text.into() });
+        self.fixes.push(Fix { span, text: text.into(), help: self.help.len() });
         self.help.push(help.into());
         self
     }

@@ -5,12 +5,15 @@
 //! the same findings.
 
 mod diagnostic;
+mod page;
+pub mod render;
 mod slug;
 pub mod slugs;
 mod source;
 mod suggest;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Fix, Label, Severity};
-pub use slug::{Page, Slug, pages};
+pub use page::{Example, ExampleKind, Explanation, PageError};
+pub use slug::{Page, Slug, page, pages};
 pub use source::{FileId, Position, SourceFile, SourceMap, Span};
 pub use suggest::{nearest, nearest_all};

@@ -49,10 +49,17 @@ macro_rules! slugs {
 }
 pub(crate) use slugs;
 
+/// Returns the page of the slug that has this name, if there is one.
+#[must_use]
+pub fn page(name: &str) -> Option<&'static Page> {
+    pages().find(|page| page.slug.as_str() == name)
+}
+
 /// Returns every page, stages in pipeline order.
 pub fn pages() -> impl Iterator<Item = &'static Page> {
-    use crate::slugs::{emit, engine, eval, host, lock, recipe, syntax, upstream, verify};
+    use crate::slugs::{cli, emit, engine, eval, host, lock, recipe, syntax, upstream, verify};
     [
+        cli::PAGES,
         syntax::PAGES,
         eval::PAGES,
         recipe::PAGES,

@@ -101,6 +101,24 @@ impl SourceMap {
 }
 
 impl SourceFile {
+    /// Returns the byte at which a line (counted from 1) begins; the end of the text for lines
+    /// past the last.
+    #[must_use]
+    pub fn line_start(&self, line: u32) -> usize {
+        let index = (line as usize).saturating_sub(1);
+        self.line_starts.get(index).map_or(self.text.len(), |&start| start as usize)
+    }
+
+    /// Returns the byte at which a line (counted from 1) ends, before its line feed.
+    #[must_use]
+    pub fn line_end(&self, line: u32) -> usize {
+        let next = self.line_start(line.saturating_add(1));
+        match self.text.as_bytes().get(..next) {
+            Some([.., b'\n']) if self.line_starts.len() > line as usize => next - 1,
+            _ => next,
+        }
+    }
+
     /// Returns line and column of a byte offset; offsets past the end are taken as the end, and
     /// offsets inside a character as its first byte.
     #[must_use]
