@@ -1,0 +1,75 @@
+# SGLang: how the facts that belong to no engine become its options.
+let
+  address = { port, model, ... }: {
+    host = "0.0.0.0";
+    inherit port;
+    model-path = model.path;
+    trust-remote-code = true;
+  };
+
+  # SGLang's tensor parallelism spans the GPUs of its data parallelism.
+  parallelism = { tp, ep, ... }: {
+    tensor-parallel-size = tp;
+    data-parallel-size = 1;
+    expert-parallel-size = ep;
+  };
+
+  precision = { quantization, ... }: {
+    quantization = quantization.method;
+    kv-cache-dtype = quantization.kvCache;
+  };
+
+  speculation = { speculative, ... }:
+    if speculative == null then
+      { }
+    else
+      {
+        speculative-algorithm = speculative.algorithm;
+        speculative-num-steps = speculative.steps;
+        speculative-eagle-topk = speculative.topk;
+        speculative-num-draft-tokens = speculative.draftTokens;
+      };
+in
+{
+  # Makes `serve` of a recipe's own part: a function from the point to { args, env }.
+  serve = own: point:
+    let
+      mine = own point;
+    in
+    {
+      program = [ "python3" "-m" "sglang.launch_server" ];
+      args = address point // parallelism point // precision point // speculation point // mine.args;
+      env = { PYTHONNOUSERSITE = 1; } // (mine.env or { });
+      ready = "/health";
+    };
+
+  # The name under which clients ask for the model.
+  named = { model, ... }: { served-model-name = model.name; };
+
+  # HiCache keeps evicted KV blocks in the host's memory. `--hicache-size` counts decimal GB for
+  # each rank and each pool. Beside the pool of the target model there are one of its Mamba state,
+  # equal in size, and one of the draft, whose single attention layer adds `draftShare` of the
+  # target's: so many GB a rank are left once one GB a rank is kept for page alignment.
+  hicache = { draftShare }: { tp, kvOffload, ... }:
+    if kvOffload == null then
+      { }
+    else
+      let
+        usable = kvOffload.totalGb - tp;
+        perRank = usable * draftShare / tp / (2 * draftShare + 1);
+      in
+      {
+        page-size = 64;
+        enable-hierarchical-cache = true;
+        hicache-size = perRank;
+        hicache-io-backend = "kernel";
+        hicache-mem-layout = "page_first";
+        hicache-write-policy = "write_through_selective";
+      };
+
+  # A fixed sequence shares no prefixes that may be measured.
+  fixedSequence = { isl, osl, mode, evalContext, ... }: {
+    disable-radix-cache = true;
+    context-length = if mode == "eval" then evalContext else isl + osl + 20;
+  };
+}

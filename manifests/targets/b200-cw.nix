@@ -1,0 +1,53 @@
+# CoreWeave's B200 nodes. Nothing is staged: checkpoints come through the node's own hub cache.
+{
+  name = "b200-cw";
+  labels = [ "b200" ];
+
+  hardware = {
+    sku = "b200";
+    architecture = "sm_100";
+    platform = "linux/amd64";
+    gpusPerNode = 8;
+  };
+
+  scheduler = {
+    kind = "slurm";
+    allocate = { gpus, run, ... }: {
+      partition = "b200";
+      gres = "gpu:b200:${toString gpus}";
+      time = 180;
+      no-shell = true;
+      job-name = run.runner;
+    };
+    step = { run, ... }: { jobid = run.job; };
+  };
+
+  runtime = {
+    kind = "pyxis";
+    squash = "/tmp/gharunner/squash";
+    import = "compute";
+    options = { container-mount-home = true; };
+    workspace = "/workspace";
+  };
+
+  mounts = { run, workspace, ... }: [
+    { from = run.workspace; to = workspace; }
+    { from = "/tmp/gharunner/hf-hub-cache"; to = "/mnt/hf_hub_cache/"; create = true; }
+  ];
+
+  port = 8888;
+  env = { port, ... }: {
+    PORT = port;
+    HF_HUB_CACHE = "/mnt/hf_hub_cache/";
+  };
+  secrets = [ "HF_TOKEN" ];
+
+  checkpoints = {
+    staged = { };
+    cache = "/mnt/hf_hub_cache/";
+  };
+
+  storage = [
+    { path = "/tmp/gharunner"; scope = "node"; access = "read-write"; login = false; }
+  ];
+}
