@@ -1,0 +1,72 @@
+//! File lists of checkpoints: long, shared by recipes, and so stored once beside the locks.
+
+use diag::slugs::lock::LOCK_UNREADABLE;
+use diag::{Diagnostic, Diagnostics};
+
+use crate::pin::File;
+use crate::{Digest, pretty, strict};
+
+/// Returns the text of a file list: one file a line, sorted by path. Its sha256 is its name and
+/// the `files` digest of a [`crate::pin::Snapshot`], so `sha256sum` can check it.
+#[must_use]
+pub fn write(files: &[File]) -> String {
+    let mut sorted: Vec<&File> = files.iter().collect();
+    sorted.sort();
+    sorted.dedup();
+    let values = sorted.into_iter().map(|file| serde_json::to_value(file).unwrap_or_default()).collect();
+    pretty(&serde_json::Value::Array(values))
+}
+
+/// Returns the digest of a file list.
+#[must_use]
+pub fn digest(files: &[File]) -> Digest {
+    Digest::of(write(files).as_bytes())
+}
+
+/// Returns where the list of this digest is stored, relative to the root.
+#[must_use]
+pub fn path(digest: &Digest) -> String {
+    format!("lockfiles/files/sha256-{}.json", digest.hex())
+}
+
+/// Reads a file list that should have this digest.
+///
+/// # Errors
+/// If the text has another digest or is no file list.
+pub fn read(want: &Digest, text: &str) -> Result<Vec<File>, Diagnostics> {
+    let fail = |why: String| {
+        let message = format!("cannot read `{}`: {why}", path(want));
+        let found = Diagnostic::error(LOCK_UNREADABLE, message)
+            .help("take the file from version control again, or run `recipec lock`");
+        Diagnostics::from_iter([found])
+    };
+    let got = Digest::of(text.as_bytes());
+    if got != *want {
+        return Err(fail(format!("its content has the digest `{got}`")));
+    }
+    let value = strict::parse(text).map_err(fail)?;
+    serde_json::from_value(value).map_err(|error| fail(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, size: u64) -> File {
+        File { path: path.to_owned(), size, sha256: None, blob: None }
+    }
+
+    #[test]
+    fn the_order_of_answers_changes_no_byte() {
+        let one = write(&[file("b", 2), file("a", 1)]);
+        assert_eq!(one, write(&[file("a", 1), file("b", 2), file("a", 1)]));
+        assert_eq!(one, "[\n  { \"path\": \"a\", \"size\": 1 },\n  { \"path\": \"b\", \"size\": 2 }\n]\n");
+    }
+
+    #[test]
+    fn a_list_is_read_only_under_its_own_digest() {
+        let files = vec![file("a", 1)];
+        assert_eq!(read(&digest(&files), &write(&files)), Ok(files.clone()));
+        assert!(read(&Digest::of(b"other"), &write(&files)).is_err());
+    }
+}
