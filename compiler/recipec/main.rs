@@ -1,4 +1,31 @@
-//! The command line of recipec: one module a verb.
-#![allow(unused_crate_dependencies)]
+//! The command line of recipec: one module a verb, each a thin layer over the crates.
+//!
+//! A verb takes its arguments and gives an [`outcome::Outcome`]: what was asked for, what was
+//! found, and what failed. Printing and exit codes are decided here and in [`outcome`], once.
 
-fn main() {}
+mod arguments;
+mod completions;
+mod explain;
+mod outcome;
+mod screen;
+
+use std::process::ExitCode;
+
+use arguments::{Arguments, Verb};
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(screen::report_panic));
+    // A panic is a fault of recipec, whatever the input was: it ends as one, calmly.
+    std::panic::catch_unwind(run).unwrap_or(ExitCode::from(outcome::INTERNAL))
+}
+
+fn run() -> ExitCode {
+    let arguments = Arguments::parse();
+    let options = arguments.options;
+    let outcome = match &arguments.verb {
+        Verb::Explain(verb) => explain::run(verb),
+        Verb::Completions(verb) => completions::run(verb),
+    };
+    screen::show(outcome, &options)
+}
