@@ -7,6 +7,7 @@ mod canonical;
 mod diff;
 mod digest;
 mod document;
+pub mod facts;
 pub mod files;
 mod fingerprint;
 pub mod launch;
@@ -17,6 +18,8 @@ mod refresh;
 mod select;
 mod strict;
 pub mod summary;
+#[cfg(test)]
+mod tests;
 mod wire;
 pub mod words;
 
