@@ -1,1 +1,10 @@
-//! One test binary.
+//! One test binary, one module a topic. Tests touch the world, so the purity law does not hold here.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests touch files and processes")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "tests fail loudly")]
+#![allow(unreachable_pub, missing_docs, reason = "nobody uses a test binary as a library")]
+#![allow(clippy::tests_outside_test_module, reason = "the whole binary is tests")]
+
+mod cli;
+mod explain;
+mod house;
+mod support;

@@ -1,0 +1,57 @@
+//! The command line: exit codes, documents, and what people see.
+
+use crate::support::{Sandbox, transcript};
+
+#[test]
+fn usage_is_exit_code_2_and_says_so_on_standard_error() {
+    let sandbox = Sandbox::new();
+    for arguments in [&["no-such-verb"][..], &["explain", "--format", "xml"], &["explain", "no-such-slug"], &[]] {
+        let ran = sandbox.recipec(arguments).exits(2);
+        assert!(ran.stdout.is_empty() && !ran.stderr.is_empty(), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_document_has_version_command_exit_and_diagnostics() {
+    let sandbox = Sandbox::new();
+    let document = sandbox.recipec(["explain", "no-such-slug", "--format", "json"]).exits(2).json();
+    assert_eq!((document["version"].as_u64(), document["exit"].as_u64()), (Some(1), Some(2)));
+    assert_eq!(document["command"], "explain");
+    assert_eq!(document["diagnostics"][0]["slug"], "unknown-slug");
+}
+
+#[test]
+fn every_format_of_findings_is_printed() {
+    let sandbox = Sandbox::new();
+    let run = |format: &str| sandbox.recipec(["explain", "no-such-slug", "--format", format]).exits(2);
+    assert_eq!(run("sarif").json()["runs"][0]["results"][0]["ruleId"], "unknown-slug");
+    assert!(run("github").stdout.starts_with("::error title=unknown-slug::"));
+    assert!(run("brief").stdout.starts_with("error[unknown-slug] "));
+    assert!(run("markdown").stdout.starts_with("- **error** `unknown-slug`"));
+    assert!(run("human").stderr.starts_with("error[unknown-slug]: "));
+}
+
+#[test]
+fn colour_follows_the_usual_variables() {
+    let sandbox = Sandbox::new();
+    let colored = |variables: &[(&str, &str)]| {
+        let mut command = sandbox.command(env!("CARGO_BIN_EXE_recipec"));
+        let output = command.args(["explain", "x"]).envs(variables.iter().copied()).output().unwrap();
+        output.stderr.contains(&0x1b)
+    };
+    assert!(!colored(&[]), "no terminal, no colour");
+    assert!(colored(&[("FORCE_COLOR", "1")]) && colored(&[("CLICOLOR_FORCE", "1")]));
+    assert!(!colored(&[("FORCE_COLOR", "0")]) && !colored(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.bash("set -o pipefail; recipec completions bash | head -n 1").exits(0);
+    assert_eq!((ran.stdout.lines().count(), ran.stderr.as_str()), (1, ""));
+}
+
+#[test]
+fn explain_reads_as_reviewed() {
+    transcript::check("tests/cli/explain.md", &Sandbox::new());
+}
