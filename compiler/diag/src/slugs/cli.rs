@@ -1,7 +1,9 @@
 //! Slugs of the command line itself.
 
 crate::slug::slugs! { "cli":
-    UNKNOWN_SLUG = "unknown-slug";
-    NO_SUCH_RECIPE = "no-such-recipe";
     NO_ROOT = "no-root";
+    NO_SUCH_RECIPE = "no-such-recipe";
+    UNKNOWN_SLUG = "unknown-slug";
+    UNREADABLE_FILE = "unreadable-file";
+    UNWRITABLE_FILE = "unwritable-file";
 }
