@@ -4,10 +4,20 @@
 //! It knows nothing of values, files or recipes. Parsing is total: every text gives a tree, and
 //! what is wrong with the text stands in the diagnostics.
 
+mod builder;
+mod cook;
+mod grammar;
 mod interner;
+pub mod kind;
+pub mod lex;
+mod merge;
+mod report;
+mod tokens;
 pub mod tree;
 
+pub use builder::{MAX_DEPTH, MAX_FINDINGS};
 pub use interner::{Interner, Symbol};
+pub use lex::lex;
 pub use tree::{ExprId, Tree};
 
 use diag::{Diagnostics, FileId};
@@ -19,16 +29,26 @@ pub struct Parse {
     pub tree: Tree,
     /// The whole text's expression.
     pub root: ExprId,
-    /// What is wrong, in the order of the text.
+    /// What is wrong, in the order of the text. Where any of it is an error, the tree is only good
+    /// for looking at.
     pub diagnostics: Diagnostics,
 }
 
-/// Reads a text. Total: it never fails, and it never panics.
+/// Reads a text. Total: every text gives a tree, and no text makes it panic.
+///
+/// What is wrong is reported as far as [`MAX_FINDINGS`]; nesting beyond [`MAX_DEPTH`] ends the
+/// reading with a finding. Whether variables are defined is not asked here.
 #[must_use]
-pub fn parse(file: FileId, _text: &str, _names: &mut Interner) -> Parse {
-    // The grammar follows in the next commit; until then every text is one unread expression.
-    let mut tree = Tree::new(file);
-    tree.exprs.push(tree::Expr::Error);
-    tree.spans.push((0, 0));
-    Parse { tree, root: ExprId(0), diagnostics: Diagnostics::new() }
+pub fn parse(file: FileId, text: &str, names: &mut Interner) -> Parse {
+    let lexed = lex::lex(text);
+    let mut builder = builder::Builder::new(file, text, &lexed.tokens, names);
+    for &fault in &lexed.faults {
+        let finding = report::lexical(&builder, fault);
+        builder.report(finding);
+    }
+    builder.stopped = false;
+    let root = grammar::file(&mut builder, tokens::Tokens::new(&lexed.tokens));
+    let mut diagnostics = builder.diagnostics;
+    diagnostics.sort();
+    Parse { tree: builder.tree, root, diagnostics }
 }
