@@ -1,1 +1,27 @@
-//! See the package description; under construction.
+//! The one door to the world: files, network, environment, processes and progress.
+//!
+//! Nothing here knows the rules of the domain. The crate implements the traits through which the
+//! pure crates look out: `eval::Files`, `upstream::Transport`, `upstream::mirror::Store`. What
+//! `recipec lock` calls is [`resolve`]; what every writer calls is [`write_atomic`].
+
+mod cache;
+mod clone;
+mod credentials;
+mod environment;
+pub mod files;
+pub mod hash;
+mod http;
+mod mirror;
+mod progress;
+mod resolve;
+mod write;
+
+pub use cache::Cache;
+pub use credentials::Credentials;
+pub use environment::Environment;
+pub use http::{Client, Limits};
+pub use progress::{Progress, Show};
+pub use resolve::{Options, Resolution, resolve};
+pub use upstream::secret::Secret;
+pub use upstream::{Class, Facts, Refusal, Resolved};
+pub use write::{Written, write_atomic};

@@ -1,4 +1,45 @@
 //! Slugs of the stage `upstream`.
 
 crate::slug::slugs! { "upstream":
+    IMAGE_REFERENCE = "image-reference";
+    TAG_NOT_FOUND = "tag-not-found";
+    REPOSITORY_NOT_FOUND = "repository-not-found";
+    DIGEST_GONE = "digest-gone";
+    CHILD_GONE = "child-gone";
+    PLATFORM_MISSING = "platform-missing";
+    DIGEST_MISMATCH = "digest-mismatch";
+    TAG_MOVED = "tag-moved";
+    TAG_MOVING = "tag-moving";
+    MUTABLE_TAG = "mutable-tag";
+    SHORT_LIVED_TAG = "short-lived-tag";
+    ACCESS_DENIED = "access-denied";
+    RATE_LIMITED = "rate-limited";
+    SERVER_ERROR = "server-error";
+    UNREACHABLE = "unreachable";
+    TLS_REFUSED = "tls-refused";
+    ANSWER_TOO_LARGE = "answer-too-large";
+    UNEXPECTED_ANSWER = "unexpected-answer";
+    REDIRECT_REFUSED = "redirect-refused";
+    OFFLINE = "offline-without-pin";
+    NOT_IN_MIRROR = "not-in-mirror";
+    HUB_REFERENCE = "hub-reference";
+    CHECKPOINT_NOT_FOUND = "checkpoint-not-found";
+    REVISION_NOT_FOUND = "revision-not-found";
+    GATED = "gated-checkpoint";
+    CHECKPOINT_DISABLED = "checkpoint-disabled";
+    NO_WEIGHTS = "no-weights";
+    INCOMPLETE_UPLOAD = "incomplete-upload";
+    INDEX_ABSENT = "shard-index-absent";
+    INDEX_WRONG = "shard-index-wrong";
+    AMBIGUOUS_WEIGHTS = "ambiguous-weights";
+    CASE_COLLISION = "case-collision";
+    UNSAFE_PATH = "unsafe-path";
+    RENAMED = "renamed-checkpoint";
+    QUANTIZATION_CONFLICT = "quantization-files-disagree";
+    CONFIG_UNREADABLE = "config-unreadable";
+    SOURCE_REFERENCE = "source-reference";
+    SOURCE_NOT_FOUND = "source-not-found";
+    PATH_NOT_FOUND = "path-not-found";
+    COMMIT_NOT_UPSTREAM = "commit-not-upstream";
+    NOT_MERGED = "not-merged";
 }

@@ -1,0 +1,270 @@
+//! What the small files of a checkpoint say of it.
+
+use std::collections::BTreeMap;
+
+use diag::{Diagnostic, slugs::upstream as slug};
+use engine::known::{Checkpoint, Fact, Source};
+use serde_json::Value;
+
+/// The small files of a checkpoint, by path. Every byte was checked against the tree.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Documents {
+    /// Texts by path.
+    pub texts: BTreeMap<String, String>,
+}
+
+impl Documents {
+    /// Returns what they state; a fact that they do not state is unknown, not false.
+    #[must_use]
+    pub fn facts(&self, weight_bytes: u64) -> Checkpoint {
+        let config = self.json("config.json").unwrap_or(Value::Null);
+        // Multimodal models state the language model's own numbers one level down.
+        let text = ["text_config", "llm_config", "language_config"]
+            .iter()
+            .find_map(|name| config.get(name))
+            .unwrap_or(&config);
+        let number = |names: &[&str]| {
+            let found = names.iter().find_map(|name| text.get(name).or_else(|| config.get(name)));
+            found.and_then(Value::as_u64).map(pinned)
+        };
+        let quantization = self.quantization();
+        let template = self.template();
+        Checkpoint {
+            architecture: config.pointer("/architectures/0").and_then(word).map(pinned),
+            context: number(&["max_position_embeddings", "max_sequence_length", "seq_length", "n_positions"]),
+            heads: number(&["num_attention_heads", "n_head"]),
+            kv_heads: number(&["num_key_value_heads"]),
+            experts: number(&["num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts"]),
+            quantization: quantization.method.map(pinned),
+            quantization_algorithm: quantization.algorithm.map(pinned),
+            producer: quantization.producer.map(pinned),
+            chat_template: Some(pinned(template.is_some())),
+            thinks_by_default: template.as_deref().and_then(thinks_by_default).map(pinned),
+            weight_bytes: Some(pinned(weight_bytes)),
+        }
+    }
+
+    /// Returns the warnings of files that contradict each other.
+    #[must_use]
+    pub fn conflicts(&self, repository: &str) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        for path in ["config.json", "hf_quant_config.json", "generation_config.json"] {
+            if self.texts.contains_key(path) && self.json(path).is_none() {
+                found.push(
+                    Diagnostic::warning(slug::CONFIG_UNREADABLE, format!("`{path}` of `{repository}` is no JSON"))
+                        .why("the facts that it should state are unknown, so rules that need them are skipped")
+                        .help("take a revision whose configuration can be read"),
+                );
+            }
+        }
+        let (config, separate) = (self.own_quantization(), self.separate_quantization());
+        for (what, ours, theirs) in [
+            ("algorithm", algorithm(&config), algorithm(&separate)),
+            ("KV cache", kv_cache(&config), kv_cache(&separate)),
+        ] {
+            if let (Some(ours), Some(theirs)) = (ours, theirs)
+                && !ours.eq_ignore_ascii_case(&theirs)
+            {
+                found.push(
+                    Diagnostic::warning(
+                        slug::QUANTIZATION_CONFLICT,
+                        format!("two files of `{repository}` state another quantization ({what})"),
+                    )
+                    .why(format!("`config.json` says `{ours}`, `hf_quant_config.json` says `{theirs}`"))
+                    .why("which one counts depends on the engine")
+                    .help("take a revision whose files agree, or ask its owner"),
+                );
+            }
+        }
+        found
+    }
+
+    fn json(&self, path: &str) -> Option<Value> {
+        serde_json::from_str(self.texts.get(path)?).ok()
+    }
+
+    /// `quantization_config` of `config.json`, wherever a multimodal model keeps it.
+    fn own_quantization(&self) -> Value {
+        let config = self.json("config.json").unwrap_or(Value::Null);
+        let places = ["/quantization_config", "/text_config/quantization_config", "/llm_config/quantization_config"];
+        places.iter().find_map(|place| config.pointer(place)).cloned().unwrap_or(Value::Null)
+    }
+
+    /// `quantization` of `hf_quant_config.json`, which modelopt writes beside it.
+    fn separate_quantization(&self) -> Value {
+        self.json("hf_quant_config.json").and_then(|all| all.get("quantization").cloned()).unwrap_or(Value::Null)
+    }
+
+    fn quantization(&self) -> Quantization {
+        let (config, separate) = (self.own_quantization(), self.separate_quantization());
+        let outer = self.json("hf_quant_config.json").unwrap_or(Value::Null);
+        let producer = |of: &Value| {
+            let name = of.pointer("/producer/name").and_then(word)?;
+            Some(match of.pointer("/producer/version").and_then(word) {
+                Some(version) => format!("{name} {version}"),
+                None => name,
+            })
+        };
+        let method = config.get("quant_method").and_then(word).or_else(|| {
+            // Older modelopt exports have the separate file alone.
+            (!separate.is_null()).then(|| outer.pointer("/producer/name").and_then(word)).flatten()
+        });
+        Quantization {
+            method,
+            algorithm: algorithm(&config).or_else(|| algorithm(&separate)),
+            producer: producer(&config).or_else(|| producer(&outer)),
+        }
+    }
+
+    /// Returns the chat template, from whichever file holds it.
+    fn template(&self) -> Option<String> {
+        if let Some(text) = self.texts.get("chat_template.jinja") {
+            return Some(text.clone());
+        }
+        let found = ["chat_template.json", "tokenizer_config.json"]
+            .iter()
+            .find_map(|path| self.json(path)?.get("chat_template").cloned())?;
+        match found {
+            Value::String(text) => Some(text),
+            // Several named templates; the one that is used unless told otherwise is `default`.
+            Value::Array(list) => {
+                let named = |entry: &Value| entry.get("name").and_then(Value::as_str) == Some("default");
+                let entry = list.iter().find(|entry| named(entry)).or_else(|| list.first())?;
+                entry.get("template").and_then(Value::as_str).map(str::to_owned)
+            }
+            _ => None,
+        }
+    }
+}
+
+struct Quantization {
+    method: Option<String>,
+    algorithm: Option<String>,
+    producer: Option<String>,
+}
+
+fn pinned<T>(value: T) -> Fact<T> {
+    Fact { value, source: Source::Pinned }
+}
+
+/// A text that is short enough for a lock.
+fn word(value: &Value) -> Option<String> {
+    let text = value.as_str()?;
+    (!text.is_empty() && text.len() <= 200 && !text.chars().any(char::is_control)).then(|| text.to_owned())
+}
+
+/// The algorithm within a method: `quant_algo` of modelopt, `format` of compressed-tensors.
+fn algorithm(quantization: &Value) -> Option<String> {
+    ["quant_algo", "format"].iter().find_map(|name| quantization.get(name).and_then(word))
+}
+
+/// The KV cache's scheme: modelopt writes an object for FP8 and a text otherwise.
+fn kv_cache(quantization: &Value) -> Option<String> {
+    if let Some(text) = quantization.get("kv_cache_quant_algo").and_then(word) {
+        return Some(text);
+    }
+    match quantization.get("kv_cache_scheme")? {
+        Value::String(text) => Some(text.clone()),
+        Value::Object(scheme) => {
+            let bits = scheme.get("num_bits").and_then(Value::as_u64)?;
+            let float = scheme.get("type").and_then(Value::as_str) == Some("float");
+            Some(format!("{}{bits}", if float { "FP" } else { "INT" }))
+        }
+        _ => None,
+    }
+}
+
+/// Says whether a chat template thinks unless it is told otherwise; `None` where it follows none
+/// of the ways that published templates have.
+fn thinks_by_default(template: &str) -> Option<bool> {
+    let squeezed = template.split_whitespace().collect::<Vec<_>>().join(" ");
+    let has = |pattern: &str| squeezed.contains(pattern);
+    ["enable_thinking", "thinking"].iter().find_map(|name| {
+        // A template that acts on "false" or on "not defined" thinks; one that acts on "true" does not.
+        let off = [
+            format!("{name} is defined and {name} is false"),
+            format!("{name} is defined and not {name}"),
+            format!("{name} is not defined or {name}"),
+            format!("{name} | default(true)"),
+            format!("{name}|default(true)"),
+        ];
+        let on = [
+            format!("{name} is defined and {name} is true"),
+            format!("{name} is defined and {name} %}}"),
+            format!("not {name} is defined"),
+            format!("{name} is not defined %}}"),
+            format!("{name} | default(false)"),
+            format!("{name}|default(false)"),
+        ];
+        let (off, on) = (off.iter().any(|pattern| has(pattern)), on.iter().any(|pattern| has(pattern)));
+        (off != on).then_some(off)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn documents(files: &[(&str, &str)]) -> Documents {
+        Documents { texts: files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect() }
+    }
+
+    #[test]
+    fn a_multimodal_config_states_the_language_model_one_level_down() {
+        let facts = documents(&[(
+            "config.json",
+            r#"{"architectures":["Qwen3_5MoeForConditionalGeneration"],"text_config":{"num_attention_heads":32,
+                "num_key_value_heads":2,"num_experts":512,"max_position_embeddings":262144},
+                "quantization_config":{"quant_method":"modelopt","quant_algo":"NVFP4","producer":{"name":"modelopt","version":"0.45.0"}}}"#,
+        )])
+        .facts(7);
+        assert_eq!(facts.architecture, Some(pinned("Qwen3_5MoeForConditionalGeneration".to_owned())));
+        assert_eq!(
+            (facts.heads, facts.kv_heads, facts.experts, facts.context),
+            (Some(pinned(32)), Some(pinned(2)), Some(pinned(512)), Some(pinned(262_144)))
+        );
+        assert_eq!(facts.quantization, Some(pinned("modelopt".to_owned())));
+        assert_eq!(facts.quantization_algorithm, Some(pinned("NVFP4".to_owned())));
+        assert_eq!(facts.producer, Some(pinned("modelopt 0.45.0".to_owned())));
+        assert_eq!((facts.chat_template, facts.weight_bytes), (Some(pinned(false)), Some(pinned(7))));
+    }
+
+    #[test]
+    fn a_fact_that_nobody_states_is_unknown() {
+        let facts = documents(&[("config.json", "[not json")]).facts(0);
+        assert_eq!((facts.architecture, facts.heads, facts.quantization), (None, None, None));
+        let conflicts = documents(&[("config.json", "[not json")]).conflicts("a/b");
+        assert_eq!(conflicts.len(), 1);
+    }
+
+    #[test]
+    fn two_files_that_disagree_on_the_quantization_are_reported() {
+        let of = |config: &str, separate: &str| {
+            documents(&[("config.json", config), ("hf_quant_config.json", separate)]).conflicts("a/b")
+        };
+        let config = r#"{"quantization_config":{"quant_algo":"NVFP4","kv_cache_scheme":{"num_bits":8,"type":"float"}}}"#;
+        let agrees = r#"{"quantization":{"quant_algo":"NVFP4","kv_cache_quant_algo":"FP8"}}"#;
+        let differs = r#"{"quantization":{"quant_algo":"MIXED_PRECISION","kv_cache_quant_algo":"NVFP4"}}"#;
+        assert!(of(config, agrees).is_empty());
+        assert_eq!(of(config, differs).len(), 2);
+    }
+
+    #[test]
+    fn the_default_of_a_template_is_read_only_where_it_is_plain() {
+        assert_eq!(thinks_by_default("{%- if enable_thinking is defined and enable_thinking is false %}"), Some(true));
+        assert_eq!(thinks_by_default("{% if enable_thinking is defined and enable_thinking is true %}"), Some(false));
+        assert_eq!(thinks_by_default("{% if not thinking is defined %}{% set thinking = false %}{% endif %}"), Some(false));
+        assert_eq!(thinks_by_default("<|im_start|>{{ message }}"), None);
+    }
+
+    #[test]
+    fn a_template_is_found_in_every_file_that_may_hold_it() {
+        for (path, text) in [
+            ("chat_template.jinja", "{{ x }}"),
+            ("chat_template.json", r#"{"chat_template":"{{ x }}"}"#),
+            ("tokenizer_config.json", r#"{"chat_template":[{"name":"tool_use","template":"y"},{"name":"default","template":"{{ x }}"}]}"#),
+        ] {
+            assert_eq!(documents(&[(path, text)]).template().as_deref(), Some("{{ x }}"), "{path}");
+        }
+    }
+}
