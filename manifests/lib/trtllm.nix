@@ -10,11 +10,11 @@
       wrappers = [
         {
           program = [ "mpirun" ];
-          args = {
-            n = 1;
-            oversubscribe = true;
-            allow-run-as-root = true;
-          };
+          args = [
+            { n = 1; }
+            { oversubscribe = true; }
+            { allow-run-as-root = true; }
+          ];
         }
       ];
       program = [ "trtllm-serve" model.name ];

@@ -47,6 +47,8 @@
     cache = "/mnt/hf_hub_cache/";
   };
 
+  meter = (import ../lib/meters.nix).nvidia;
+
   storage = [
     { path = "/tmp/gharunner"; scope = "node"; access = "read-write"; login = false; }
   ];

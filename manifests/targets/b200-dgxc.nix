@@ -56,6 +56,8 @@
     };
   };
 
+  meter = (import ../lib/meters.nix).nvidia;
+
   storage = [
     { path = "/lustre/fsw/models"; scope = "shared"; access = "read-only"; login = true; }
     { path = "/scratch/fsw/models"; scope = "shared"; access = "read-only"; login = true; }

@@ -49,6 +49,8 @@
     cache = "/mnt/hf_hub_cache/";
   };
 
+  meter = (import ../lib/meters.nix).nvidia;
+
   storage = [
     { path = "/mnt/data/gharunners"; scope = "shared"; access = "read-write"; login = false; }
   ];

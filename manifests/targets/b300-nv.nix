@@ -67,6 +67,8 @@ in
     directory = "/data/models";
   };
 
+  meter = (import ../lib/meters.nix).nvidia;
+
   storage = [
     { path = "/scratch/models"; scope = "shared"; access = "read-only"; login = true; }
     { path = "/data/models"; scope = "shared"; access = "read-write"; login = true; }

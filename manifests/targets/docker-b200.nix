@@ -40,6 +40,8 @@
     cache = "/mnt/hf_hub_cache";
   };
 
+  meter = (import ../lib/meters.nix).nvidia;
+
   storage = [
     { path = "/var/lib/recipec"; scope = "node"; access = "read-write"; login = true; }
   ];

@@ -97,6 +97,7 @@ fn plan(case: &Case<'_>) -> Plan {
         files: vec![],
         finish: 1,
         wants: BTreeSet::new(),
+        secrets: BTreeSet::new(),
     }
 }
 

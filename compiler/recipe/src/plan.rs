@@ -41,6 +41,8 @@ pub struct Plan {
     pub container: Vec<Word>,
     /// Environment that the container command passes in: declared variables only.
     pub passed: BTreeMap<String, Word>,
+    /// Variables that are passed in by name; their values are never written.
+    pub secrets: BTreeSet<String>,
     /// What is mounted.
     pub mounts: Vec<Mount>,
     /// Sets of nodes of one kind.

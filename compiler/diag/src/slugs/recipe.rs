@@ -1,4 +1,23 @@
 //! Slugs of the stage `recipe`.
 
 crate::slug::slugs! { "recipe":
+    DASHED_OPTION = "dashed-option";
+    DCP_DOES_NOT_DIVIDE_TP = "dcp-does-not-divide-tp";
+    DUPLICATE_CONCURRENCY = "duplicate-concurrency";
+    DUPLICATE_KEY = "duplicate-key";
+    FIELD_WITHOUT_EFFECT = "field-without-effect";
+    MISSING_FIELD = "missing-field";
+    MORE_GPUS_THAN_NODE = "more-gpus-than-node";
+    MOUNT_NOT_WRITABLE = "mount-not-writable";
+    NO_PLACE_FOR_CHECKPOINT = "no-place-for-checkpoint";
+    NOT_A_VARIABLE = "not-a-variable";
+    NOT_A_WORD = "not-a-word";
+    NOTHING_TO_MEASURE = "nothing-to-measure";
+    OUT_OF_RANGE = "out-of-range";
+    UNKNOWN_CHOICE = "unknown-choice";
+    UNKNOWN_FIELD = "unknown-field";
+    UNKNOWN_TARGET = "unknown-target";
+    UNREACHED_BRANCH = "unreached-branch";
+    UNSORTED_CONCURRENCIES = "unsorted-concurrencies";
+    WRONG_TYPE = "wrong-type";
 }

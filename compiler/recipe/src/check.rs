@@ -1,0 +1,105 @@
+//! The whole corpus at once: every plan of every recipe, and every rule.
+
+use diag::{Diagnostics, slugs};
+use engine::Skipped;
+use engine::known::Known;
+
+use crate::bridge::Caller;
+use crate::build::{self, Built};
+use crate::matrix::{self, Job};
+use crate::plan::{Mode, Plan};
+use crate::recipe::Recipe;
+use crate::rules;
+use crate::target::Target;
+
+/// Every recipe and target of a root.
+#[derive(Clone, Default, Debug)]
+pub struct Corpus {
+    /// Recipes in the order of their files and keys.
+    pub recipes: Vec<Recipe>,
+    /// Targets in the order of their files.
+    pub targets: Vec<Target>,
+    /// Whether recipes of the root were left out. Rules that speak of what no recipe does are then
+    /// silent.
+    pub partial: bool,
+}
+
+/// What checking a corpus gave.
+#[derive(Clone, Default, Debug)]
+pub struct Checked {
+    /// Every plan that could be built, recipe by recipe, target by target, job by job, throughput
+    /// before eval.
+    pub plans: Vec<Plan>,
+    /// Number of points.
+    pub points: usize,
+    /// All findings, sorted.
+    pub diagnostics: Diagnostics,
+    /// Rules that lacked a fact, sorted: skipped, never passed.
+    pub skipped: Vec<Skipped>,
+}
+
+impl Corpus {
+    /// Returns the targets of a recipe, in the order of the corpus.
+    #[must_use]
+    pub fn targets_of(&self, recipe: &Recipe) -> Vec<&Target> {
+        let wanted = |target: &&Target| recipe.targets.iter().any(|label| target.answers_to(&label.value));
+        self.targets.iter().filter(wanted).collect()
+    }
+}
+
+/// Plans every recipe of a corpus on every one of its targets, and applies every rule.
+pub fn check(session: &mut eval::Session<'_>, corpus: &Corpus, known: &Known) -> Checked {
+    let mut checked = Checked::default();
+    let out = &mut checked.diagnostics;
+    rules::static_rules(corpus, out);
+    let mut caller = Caller::new(session);
+    let mut all: Vec<Vec<Built>> = Vec::new();
+    for recipe in &corpus.recipes {
+        let jobs = matrix::matrix(recipe, &corpus.targets);
+        checked.points += jobs.len();
+        let built = build_all(&mut caller, corpus, recipe, &jobs, known, out);
+        all.push(built);
+    }
+    // Before rules that evaluate what no point asks for.
+    rules::unreached_branch::report(&caller.coverage(), corpus, &caller, out);
+    for (recipe, built) in corpus.recipes.iter().zip(&all) {
+        rules::engine_findings::report(recipe, built, known, out, &mut checked.skipped);
+        rules::field_without_effect::report(&mut caller, corpus, recipe, built, known, out);
+    }
+    checked.plans = all.into_iter().flatten().map(|built| built.plan).collect();
+    checked.diagnostics.sort();
+    checked.skipped.sort();
+    checked.skipped.dedup();
+    checked
+}
+
+/// Builds every plan of a recipe; what cannot be built is reported.
+fn build_all(
+    caller: &mut Caller<'_, '_>,
+    corpus: &Corpus,
+    recipe: &Recipe,
+    jobs: &[Job],
+    known: &Known,
+    out: &mut Diagnostics,
+) -> Vec<Built> {
+    let mut all = Vec::new();
+    for target in corpus.targets_of(recipe) {
+        for job in jobs {
+            for mode in [Mode::Throughput, Mode::Eval] {
+                match build::build(caller, recipe, target, job, mode, known) {
+                    Ok(built) => all.push(built),
+                    Err(findings) => {
+                        // What has no place on a target has none at any point.
+                        let placeless =
+                            findings.iter().any(|one| one.slug == slugs::recipe::NO_PLACE_FOR_CHECKPOINT);
+                        out.extend(findings);
+                        if placeless {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,392 @@
+//! From a manifest's value to recipes: every field read, every problem reported at once.
+
+use std::collections::BTreeMap;
+
+use diag::{Diagnostic, Diagnostics, slugs};
+use engine::known::{self, Fact, Source};
+
+use crate::recipe::{
+    Acceptance, Curve, Download, Model, Quantization, Recipe, Repository, SourceFile, Speculation,
+    Speculative,
+};
+use crate::schema::{self, At, Record};
+use crate::search;
+use crate::tree::{Field, Node, Tree, float_text};
+
+const FIELDS: &[&str] = &[
+    "engine",
+    "engineVersion",
+    "image",
+    "model",
+    "quantization",
+    "speculative",
+    "targets",
+    "scenarios",
+    "download",
+    "datasets",
+    "packages",
+    "cookbook",
+    "harness",
+    "serve",
+    "client",
+    "eval",
+];
+
+/// Reads a manifest's value: a set of recipes by config key. Recipes with problems are left out.
+pub(crate) fn manifest(tree: &Tree, path: &str, out: &mut Diagnostics) -> Vec<Recipe> {
+    let Node::Set(fields) = &tree.node else {
+        let finding = schema::wrong_type(tree, "a manifest", "a set of recipes by config key");
+        out.push(finding.help("write `{ \"some-key\" = { engine = …; … }; }`"));
+        return Vec::new();
+    };
+    fields.iter().filter_map(|field| recipe(field, path, out)).collect()
+}
+
+fn recipe(field: &Field, path: &str, out: &mut Diagnostics) -> Option<Recipe> {
+    let tree = &field.value;
+    let record = Record::open(tree, "a recipe", FIELDS, out)?;
+    let engine = record.required("engine", out, engine_name);
+    let engine_version = record.optional("engineVersion", out, schema::text);
+    let image = record.required("image", out, schema::text);
+    let model = record.required("model", out, model);
+    let quantization = record.optional("quantization", out, quantization);
+    let speculative = match record.field("speculative") {
+        None => Some(Speculation::None),
+        Some(field) if matches!(field.value.node, Node::Function(_)) => {
+            Some(Speculation::PerPoint(field.value.clone()))
+        }
+        Some(field) => speculative(&field.value, out).map(|value| Speculation::Always(Box::new(value))),
+    };
+    let targets =
+        record.required("targets", out, |tree, what, out| schema::list(tree, what, out, schema::text));
+    if let Some(field) = record.field("targets")
+        && matches!(&field.value.node, Node::List(items) if items.is_empty())
+    {
+        let mut finding = Diagnostic::error(slugs::recipe::NOTHING_TO_MEASURE, "no target is given");
+        finding.span = field.value.at;
+        out.push(finding);
+    }
+    let scenarios = record.required("scenarios", out, search::scenarios);
+    let moments = [("unstaged", Download::Unstaged), ("missing", Download::Missing)];
+    let download =
+        record.optional("download", out, |tree, what, out| schema::choice(tree, what, &moments, out));
+    let datasets =
+        record.optional("datasets", out, |tree, what, out| schema::list(tree, what, out, repository));
+    let packages =
+        record.optional("packages", out, |tree, what, out| schema::list(tree, what, out, schema::text));
+    let cookbook =
+        record.optional("cookbook", out, |tree, what, out| schema::list(tree, what, out, source_file));
+    let harness = record.optional("harness", out, source_file);
+    let serve = record.required("serve", out, function);
+    let client = record.required("client", out, function);
+    let eval = record.optional("eval", out, function);
+    Some(Recipe {
+        key: At { value: field.name.clone(), at: field.name_at },
+        manifest: path.to_owned(),
+        engine: engine?,
+        engine_version,
+        image: image?,
+        model: model?,
+        quantization,
+        speculative: speculative?,
+        targets: targets?,
+        scenarios: scenarios?,
+        download: download.map_or(Download::Unstaged, |download| download.value),
+        datasets: datasets.unwrap_or_default(),
+        packages: packages.unwrap_or_default(),
+        cookbook: cookbook.unwrap_or_default(),
+        harness,
+        serve: serve?,
+        client: client?,
+        eval,
+    })
+}
+
+/// Reads a function from the point to a process.
+fn function(tree: &Tree, what: &str, out: &mut Diagnostics) -> Option<Tree> {
+    if matches!(tree.node, Node::Function(_)) {
+        return Some(tree.clone());
+    }
+    out.push(schema::wrong_type(tree, what, "a function from the point to a process"));
+    None
+}
+
+fn engine_name(tree: &Tree, what: &str, out: &mut Diagnostics) -> Option<At<String>> {
+    let name = schema::text(tree, what, out)?;
+    if engine::Engine::parse(&name.value).is_some() {
+        return Some(name);
+    }
+    let known = ["sglang", "vllm", "trt", "atom"];
+    let mut finding = Diagnostic::error(
+        slugs::recipe::UNKNOWN_CHOICE,
+        format!("{what} is `{}`, which is not one of {}", name.value, known.join(", ")),
+    );
+    finding.span = tree.at;
+    if let Some(near) = diag::nearest(&name.value, known) {
+        finding = finding.help(format!("did you mean `{near}`?"));
+    }
+    out.push(finding);
+    None
+}
+
+fn model(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Model> {
+    let fields = ["repository", "revision", "prefix", "precision", "thinking", "facts"];
+    let record = Record::open(tree, "`model`", &fields, out)?;
+    let repository = record.required("repository", out, repository_id);
+    let revision = record.optional("revision", out, schema::text);
+    let prefix = record.required("prefix", out, schema::text);
+    let precision = record.required("precision", out, schema::text);
+    let thinking = record.optional("thinking", out, schema::boolean);
+    let facts = record.optional("facts", out, facts).unwrap_or_default();
+    Some(Model {
+        repository: repository?,
+        revision: revision.unwrap_or_else(|| At::made("main".to_owned())),
+        prefix: prefix?,
+        precision: precision?,
+        thinking,
+        facts,
+        at: tree.at,
+    })
+}
+
+/// Reads `owner/name`.
+fn repository_id(tree: &Tree, what: &str, out: &mut Diagnostics) -> Option<At<String>> {
+    let id = schema::text(tree, what, out)?;
+    let part = |part: &str| {
+        !part.is_empty()
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+    };
+    if id.value.split_once('/').is_some_and(|(owner, name)| part(owner) && part(name)) {
+        return Some(id);
+    }
+    let mut finding = Diagnostic::error(
+        slugs::recipe::WRONG_TYPE,
+        format!("{what} is `{}`, not a repository id such as `owner/name`", id.value),
+    );
+    finding.span = tree.at;
+    out.push(finding);
+    None
+}
+
+fn facts(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<known::Checkpoint> {
+    let fields = [
+        "architecture",
+        "context",
+        "heads",
+        "kvHeads",
+        "experts",
+        "quantization",
+        "quantizationAlgorithm",
+        "producer",
+        "chatTemplate",
+        "thinksByDefault",
+        "weightBytes",
+    ];
+    let record = Record::open(tree, "`facts`", &fields, out)?;
+    let words = |name: &str, out: &mut Diagnostics| {
+        record.optional(name, out, |tree, _, out| {
+            fact(tree, out, |tree, what, out| Some(schema::text(tree, what, out)?.value))
+        })
+    };
+    let mut facts = known::Checkpoint {
+        architecture: words("architecture", out),
+        quantization: words("quantization", out),
+        quantization_algorithm: words("quantizationAlgorithm", out),
+        producer: words("producer", out),
+        ..known::Checkpoint::default()
+    };
+    let numbers =
+        |name: &str, out: &mut Diagnostics| record.optional(name, out, |tree, _, out| fact(tree, out, whole));
+    facts.context = numbers("context", out);
+    facts.heads = numbers("heads", out);
+    facts.kv_heads = numbers("kvHeads", out);
+    facts.experts = numbers("experts", out);
+    facts.weight_bytes = numbers("weightBytes", out);
+    let booleans = |name: &str, out: &mut Diagnostics| {
+        record.optional(name, out, |tree, _, out| {
+            fact(tree, out, |tree, what, out| Some(schema::boolean(tree, what, out)?.value))
+        })
+    };
+    facts.chat_template = booleans("chatTemplate", out);
+    facts.thinks_by_default = booleans("thinksByDefault", out);
+    Some(facts)
+}
+
+fn whole(tree: &Tree, what: &str, out: &mut Diagnostics) -> Option<u64> {
+    if let Node::Int(number) = tree.node
+        && let Ok(number) = u64::try_from(number)
+    {
+        return Some(number);
+    }
+    out.push(schema::wrong_type(tree, what, "a whole number"));
+    None
+}
+
+/// Reads `{ value; source; }`.
+fn fact<T>(
+    tree: &Tree,
+    out: &mut Diagnostics,
+    read: impl FnOnce(&Tree, &str, &mut Diagnostics) -> Option<T>,
+) -> Option<Fact<T>> {
+    let record = Record::open(tree, "a fact", &["value", "source"], out)?;
+    let value = record.required("value", out, read);
+    let source = record.required("source", out, schema::text);
+    Some(Fact { value: value?, source: Source::Stated(source?.value) })
+}
+
+fn quantization(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Quantization> {
+    let record = Record::open(tree, "`quantization`", &["method", "kvCache"], out)?;
+    Some(Quantization {
+        method: record.optional("method", out, schema::text),
+        kv_cache: record.optional("kvCache", out, schema::text),
+    })
+}
+
+/// Reads how a recipe drafts.
+pub(crate) fn speculative(tree: &Tree, out: &mut Diagnostics) -> Option<Speculative> {
+    let fields = [
+        "method",
+        "label",
+        "algorithm",
+        "steps",
+        "topk",
+        "draftTokens",
+        "draft",
+        "draftSampling",
+        "acceptance",
+    ];
+    let record = Record::open(tree, "`speculative`", &fields, out)?;
+    let method = record.required("method", out, schema::text);
+    let labels = [("mtp", "mtp"), ("draft_model", "draft_model")];
+    let label = record.optional("label", out, |tree, what, out| schema::choice(tree, what, &labels, out));
+    let algorithm = record.optional("algorithm", out, schema::text);
+    let steps = record.required("steps", out, schema::count);
+    let topk = record.optional("topk", out, schema::count);
+    let draft_tokens = record.optional("draftTokens", out, schema::count);
+    let draft = record.optional("draft", out, repository);
+    let draft_sampling = record.optional("draftSampling", out, schema::text);
+    let acceptance = record.optional("acceptance", out, acceptance);
+    Some(Speculative {
+        method: method?,
+        label: label.map_or("mtp", |label| label.value).to_owned(),
+        algorithm,
+        steps: steps?,
+        topk,
+        draft_tokens,
+        draft,
+        draft_sampling,
+        acceptance,
+        at: tree.at,
+    })
+}
+
+fn acceptance(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Acceptance> {
+    let record = Record::open(tree, "`acceptance`", &["length", "curve", "source"], out)?;
+    let length = record.optional("length", out, length);
+    let curve = record.optional("curve", out, curve);
+    let source = record.optional("source", out, schema::text);
+    if record.field("length").is_none() && record.field("curve").is_none() {
+        let mut finding = Diagnostic::error(
+            slugs::recipe::MISSING_FIELD,
+            "`acceptance` has neither a `curve` nor a `length`",
+        );
+        finding.span = tree.at;
+        out.push(finding);
+    }
+    Some(Acceptance { length, curve, source, at: tree.at })
+}
+
+/// Reads an acceptance length as the decimal that was written.
+fn length(tree: &Tree, what: &str, out: &mut Diagnostics) -> Option<At<String>> {
+    let text = match &tree.node {
+        Node::Float(value) if *value >= 1.0 && value.is_finite() => float_text(*value),
+        Node::Int(value) if *value >= 1 => value.to_string(),
+        _ => {
+            out.push(schema::wrong_type(tree, what, "a length such as 2.32, at least 1"));
+            return None;
+        }
+    };
+    Some(At { value: text, at: tree.at })
+}
+
+fn curve(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Curve> {
+    let fields = ["name", "source", "model", "checkpoints", "draft", "method", "draftSampling", "lengths"];
+    let record = Record::open(tree, "a golden curve", &fields, out)?;
+    let name = record.required("name", out, schema::text);
+    let source = record.optional("source", out, source_file);
+    let stated = match record.field("lengths") {
+        None => None,
+        Some(_) => Some(stated_curve(record, out)?),
+    };
+    Some(Curve { name: name?, source, stated })
+}
+
+fn stated_curve(record: Record<'_>, out: &mut Diagnostics) -> Option<known::Curve> {
+    let model = record.optional("model", out, schema::text);
+    let checkpoints =
+        record.required("checkpoints", out, |tree, what, out| schema::list(tree, what, out, schema::text));
+    let draft = record.optional("draft", out, schema::text);
+    let method = record.required("method", out, schema::text);
+    let draft_sampling = record.optional("draftSampling", out, schema::text);
+    let lengths = record.required("lengths", out, lengths);
+    let checkpoints: Vec<String> = checkpoints?.into_iter().map(|id| id.value).collect();
+    Some(known::Curve {
+        model: model.map(|model| model.value).or_else(|| checkpoints.first().cloned()).unwrap_or_default(),
+        checkpoints,
+        draft: draft.map(|id| id.value),
+        method: method?.value,
+        draft_sampling: draft_sampling.map(|sampling| sampling.value),
+        lengths: lengths?,
+    })
+}
+
+fn lengths(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<BTreeMap<String, BTreeMap<u32, String>>> {
+    let record = Record::open(tree, "`lengths`", &["on", "off"], out)?;
+    let mut all = BTreeMap::new();
+    for mode in ["on", "off"] {
+        let Some(field) = record.field(mode) else { continue };
+        let Node::Set(rows) = &field.value.node else {
+            out.push(schema::wrong_type(&field.value, "a curve", "a set of lengths by draft tokens"));
+            return None;
+        };
+        let mut by_tokens = BTreeMap::new();
+        for row in rows {
+            let Ok(tokens) = row.name.parse::<u32>() else {
+                let mut finding = Diagnostic::error(
+                    slugs::recipe::WRONG_TYPE,
+                    format!("`{}` is not a number of draft tokens", row.name),
+                );
+                finding.span = row.name_at;
+                out.push(finding);
+                continue;
+            };
+            if let Some(length) = length(&row.value, "an acceptance length", out) {
+                by_tokens.insert(tokens, length.value);
+            }
+        }
+        all.insert(mode.to_owned(), by_tokens);
+    }
+    Some(all)
+}
+
+fn repository(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Repository> {
+    let record = Record::open(tree, "a repository", &["repository", "revision"], out)?;
+    let repository = record.required("repository", out, repository_id);
+    let revision = record.optional("revision", out, schema::text);
+    Some(Repository {
+        repository: repository?,
+        revision: revision.unwrap_or_else(|| At::made("main".to_owned())),
+    })
+}
+
+fn source_file(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<SourceFile> {
+    let record = Record::open(tree, "a source", &["repository", "revision", "path"], out)?;
+    let repository = record.required("repository", out, repository_id);
+    let revision = record.required("revision", out, schema::text);
+    let path = record.optional("path", out, schema::text);
+    Some(SourceFile {
+        repository: repository?,
+        revision: revision?,
+        path: path.map_or_else(String::new, |path| path.value),
+    })
+}

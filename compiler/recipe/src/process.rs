@@ -1,0 +1,168 @@
+//! One process as a recipe gives it: program, options, environment, files.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use diag::{Diagnostic, Diagnostics, Span, slugs};
+
+use crate::command::{self, Given, Spelling};
+use crate::plan::{File, Word};
+use crate::schema::{self, Record};
+use crate::tree::{Node, Tree};
+use crate::words::{json_word, word};
+use crate::yaml;
+
+/// A process before it has a seat.
+#[derive(Clone, Default, Debug)]
+pub struct Process {
+    /// Words before the process's own options: wrappers, program, positional arguments.
+    pub head: Vec<Word>,
+    /// Its options in the documented order.
+    pub options: Vec<Given>,
+    /// Its environment.
+    pub env: BTreeMap<String, Word>,
+    /// Where each variable's value was written.
+    pub env_at: BTreeMap<String, Span>,
+    /// Variables that must not be set.
+    pub unset: BTreeSet<String>,
+    /// Where each variable's name was written.
+    pub env_name_at: BTreeMap<String, Span>,
+    /// Files written before it starts.
+    pub files: Vec<File>,
+    /// The files that are written from values: path and value.
+    pub configs: Vec<(String, Tree)>,
+    /// The path that answers once it is ready, if it serves.
+    pub ready: Option<String>,
+    /// Processes that must have ended before it starts, such as installations.
+    pub tools: Vec<Process>,
+    /// What an evaluator is called.
+    pub framework: Option<String>,
+    /// Where it was written.
+    pub at: Option<Span>,
+}
+
+impl Process {
+    /// Returns the argument list.
+    #[must_use]
+    pub fn argv(&self) -> Vec<Word> {
+        let options = self.options.iter().flat_map(|given| given.words.iter());
+        self.head.iter().chain(options).cloned().collect()
+    }
+
+    /// Returns the option of this name.
+    #[must_use]
+    pub fn option(&self, name: &str) -> Option<&Given> {
+        self.options.iter().find(|given| given.name == name)
+    }
+}
+
+const FIELDS: &[&str] = &["wrappers", "program", "args", "env", "files", "ready", "tools", "framework"];
+
+/// Reads what `serve`, `client` or `eval` returned.
+pub(crate) fn process(tree: &Tree, what: &'static str, out: &mut Diagnostics) -> Option<Process> {
+    let record = Record::open(tree, what, FIELDS, out)?;
+    let before = out.iter().count();
+    let mut process = Process { at: tree.at, ..Process::default() };
+    let wrappers = record.optional("wrappers", out, |tree, name, out| schema::list(tree, name, out, wrapper));
+    process.head.extend(wrappers.into_iter().flatten().flat_map(|wrapper: Process| wrapper.argv()));
+    let program = record.required("program", out, |tree, name, out| schema::list(tree, name, out, word));
+    process.head.extend(program.into_iter().flatten());
+    if let Some(field) = record.field("args") {
+        process.options = command::options(&field.value, Spelling::Apart, out);
+    }
+    if let Some(field) = record.field("env") {
+        environment(&field.value, &mut process, out);
+    }
+    if let Some(field) = record.field("files") {
+        files(&field.value, &mut process, out);
+    }
+    process.ready = record.optional("ready", out, schema::text).map(|path| path.value);
+    process.framework = record.optional("framework", out, schema::text).map(|name| name.value);
+    process.tools = record
+        .optional("tools", out, |tree, name, out| {
+            schema::list(tree, name, out, |tree, _, out| self::process(tree, "a tool", out))
+        })
+        .unwrap_or_default();
+    (out.iter().count() == before).then_some(process)
+}
+
+fn wrapper(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Process> {
+    process(tree, "a wrapper", out)
+}
+
+fn environment(tree: &Tree, process: &mut Process, out: &mut Diagnostics) {
+    let Node::Set(fields) = &tree.node else {
+        out.push(schema::wrong_type(tree, "`env`", "a set of variables"));
+        return;
+    };
+    for field in fields {
+        if !is_variable(&field.name) {
+            let mut finding = Diagnostic::error(
+                slugs::recipe::NOT_A_VARIABLE,
+                format!("`{}` cannot be the name of a variable", field.name),
+            )
+            .why("names are letters, digits and underscores, and begin with no digit");
+            finding.span = field.name_at;
+            out.push(finding);
+            continue;
+        }
+        process.env_name_at.extend(field.name_at.map(|at| (field.name.clone(), at)));
+        if field.value.is_null() {
+            process.unset.insert(field.name.clone());
+            continue;
+        }
+        if let Some(value) = word(&field.value, &format!("the variable `{}`", field.name), out) {
+            process.env.insert(field.name.clone(), value);
+            process.env_at.extend(field.value.at.map(|at| (field.name.clone(), at)));
+        }
+    }
+}
+
+/// Returns true for names that every shell and `execve` take.
+#[must_use]
+pub(crate) fn is_variable(name: &str) -> bool {
+    name.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Reads a set of variables that are not a process's: those of a target.
+pub(crate) fn variables(tree: &Tree, out: &mut Diagnostics) -> BTreeMap<String, Word> {
+    let mut process = Process::default();
+    environment(tree, &mut process, out);
+    process.env
+}
+
+fn files(tree: &Tree, process: &mut Process, out: &mut Diagnostics) {
+    let Node::Set(fields) = &tree.node else {
+        out.push(schema::wrong_type(tree, "`files`", "a set of files by path"));
+        return;
+    };
+    for field in fields {
+        let Some(record) = Record::open(&field.value, "a file", &["yaml", "json", "text"], out) else {
+            continue;
+        };
+        let text = match (record.field("yaml"), record.field("json"), record.field("text")) {
+            (Some(value), None, None) => {
+                process.configs.push((field.name.clone(), value.value.clone()));
+                yaml::document(&value.value, out)
+            }
+            (None, Some(value), None) => json_word(&value.value, out),
+            (None, None, Some(value)) => word(&value.value, "the text of a file", out),
+            _ => {
+                let mut finding = Diagnostic::error(
+                    slugs::recipe::MISSING_FIELD,
+                    format!("the file `{}` has not exactly one of `yaml`, `json` and `text`", field.name),
+                );
+                finding.span = field.name_at;
+                out.push(finding);
+                None
+            }
+        };
+        // A relative path is written from the workspace, which `./` says to every reader.
+        let path = if field.name.starts_with('/') || field.name.starts_with("./") {
+            field.name.clone()
+        } else {
+            format!("./{}", field.name)
+        };
+        process.files.extend(text.map(|text| File { path: Word::from(path), text }));
+    }
+}

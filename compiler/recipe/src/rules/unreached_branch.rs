@@ -1,0 +1,48 @@
+//! A branch that no point reaches: what it says is never measured.
+//!
+//! In a recipe's own file, the recipes of that file count; in `lib`, all recipes of the root.
+
+use diag::{Diagnostic, Diagnostics, Span, slugs};
+use eval::{Branch, BranchKind, Coverage};
+
+use crate::bridge::Caller;
+use crate::check::Corpus;
+
+pub(crate) fn report(coverage: &Coverage, corpus: &Corpus, caller: &Caller<'_, '_>, out: &mut Diagnostics) {
+    for branch in &coverage.branches {
+        if branch.kind != BranchKind::If {
+            continue;
+        }
+        let Some(arm) = unreached(branch) else { continue };
+        let Some(path) = caller.path(arm) else { continue };
+        let own = corpus.recipes.iter().any(|recipe| recipe.manifest == path);
+        let shared = path.starts_with("manifests/lib/");
+        // In a file of recipes that are not all here, or in lib without all recipes of the root,
+        // nobody knows what the others reach.
+        if !(own || shared) || corpus.partial {
+            continue;
+        }
+        let taken = if branch.first_taken == 0 { "never true" } else { "always true" };
+        let finding = Diagnostic::warning(
+            slugs::recipe::UNREACHED_BRANCH,
+            format!("no point reaches this branch: the condition is {taken}"),
+        )
+        .at_labelled(arm, "never chosen")
+        .label(branch.condition, format!("{taken}, at every point on every target in both modes"))
+        .help(if own {
+            "widen the search space, or take the branch out"
+        } else {
+            "no recipe of the root reaches it: take it out, or write a table"
+        });
+        out.push(finding);
+    }
+}
+
+/// Returns the arm that was never chosen although the other one was.
+fn unreached(branch: &Branch) -> Option<Span> {
+    match (branch.first_taken, branch.second_taken) {
+        (0, 1..) => branch.first,
+        (1.., 0) => Some(branch.second),
+        _ => None,
+    }
+}

@@ -1,0 +1,12 @@
+# What measures the GPUs beside a run, once a second.
+{
+  nvidia = {
+    program = [ "nvidia-smi" ];
+    args = {
+      query-gpu = "timestamp,index,power.draw,temperature.gpu,clocks.current.sm,clocks.current.memory,utilization.gpu,utilization.memory";
+      format = "csv";
+      loop = 1;
+      filename = "gpu_metrics.csv";
+    };
+  };
+}
