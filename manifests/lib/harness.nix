@@ -2,12 +2,26 @@
 let
   inherit (import ./words.nix) word repeat;
   inherit (import ./numbers.nix) min max table;
-  join = builtins.concatStringsSep;
 
   # `k=v,k=v`, as lm-eval reads its arguments.
-  pairs = set: join "," (map (name: "${name}=${toString set.${name}}") (builtins.attrNames set));
+  pairs = set: word (
+    builtins.tail (builtins.concatMap (name: [ "," "${name}=" set.${name} ]) (builtins.attrNames set))
+  );
+
+  # Questions need as much context as the measured points, and no more than the model has. Agents
+  # are measured at all of it.
+  evalContext = { scenario, isl, osl, model, ... }:
+    if scenario == "agentic" then model.context else min (isl + osl + 256) model.context;
 in
 {
+  inherit evalContext;
+
+  # The repository that is checked out in the workspace of a run.
+  source = {
+    repository = "SemiAnalysisAI/InferenceX";
+    revision = "843c6254ff69b567f772f6a5fd97675af3d04431";
+  };
+
   # Random tokens of fixed lengths in a closed loop: ten prompts and two warm-ups for each
   # concurrent request. Drafting makes the text matter, so it goes through the chat template then.
   servingClient = { backend }: { model, port, workspace, isl, osl, conc, speculative, result, ... }: {
@@ -15,7 +29,7 @@ in
     args = {
       model = model.name;
       inherit backend;
-      base-url = "http://0.0.0.0:${toString port}";
+      base-url = word [ "http://0.0.0.0:" port ];
       dataset-name = "random";
       random-input-len = isl;
       random-output-len = osl;
@@ -37,11 +51,11 @@ in
   servingClientPackages = [ "datasets" "pandas" ];
 
   # Recorded agents' conversations, replayed for `duration` seconds with their own idle times.
-  traceReplay = { loader, serverMetrics ? true }: { model, port, workspace, conc, duration, ... }: {
+  traceReplay = { loader, serverMetrics ? { port, ... }: word [ "http://localhost:" port "/metrics" ] }: { model, port, workspace, conc, duration, ... }@point: {
     program = [ "aiperf" "profile" ];
     args = {
       scenario = "inferencex-agentx-mvp";
-      url = "http://localhost:${toString port}";
+      url = word [ "http://localhost:" port ];
       endpoint = "/v1/chat/completions";
       endpoint-type = "chat";
       streaming = true;
@@ -64,7 +78,7 @@ in
       slice-duration = 1.0;
       output-artifact-dir = "/workspace/results/aiperf_artifacts";
       public-dataset = loader;
-      server-metrics = serverMetrics && "http://localhost:${toString port}/metrics";
+      server-metrics = serverMetrics point;
     };
     env = {
       # Loading the traces takes minutes, and up to fourteen on a slow disk.
@@ -109,7 +123,11 @@ in
   };
 
   # Questions with one right answer each, asked greedily through the chat endpoint.
-  lmEval = { task ? "gsm8k" }: { model, port, workspace, conc, evalContext, run, ... }: {
+  lmEval = { task ? "gsm8k" }: { model, port, workspace, conc, run, ... }@point:
+  let
+    context = evalContext point;
+  in
+  {
     program = [ "python3" "-m" "lm_eval" ];
     args = {
       model = "local-chat-completions";
@@ -119,18 +137,18 @@ in
       log_samples = true;
       model_args = pairs {
         model = model.name;
-        base_url = "http://0.0.0.0:${toString port}/v1/chat/completions";
+        base_url = word [ "http://0.0.0.0:" port "/v1/chat/completions" ];
         api_key = "EMPTY";
         eos_string = "</s>";
         max_retries = 5;
         num_concurrent = conc;
         timeout = 1800;
         tokenized_requests = "False";
-        max_length = evalContext;
+        max_length = context;
       };
       gen_kwargs = pairs {
         # 4096 tokens are the question's, but of a short context it never has more than half.
-        max_tokens = min 16384 (max (evalContext - 4096) (min evalContext 4096 / 2));
+        max_tokens = min 16384 (max (context - 4096) (min context 4096 / 2));
         temperature = 0;
         top_p = 1;
       };

@@ -1,5 +1,7 @@
 # SGLang: how the facts that belong to no engine become its options.
 let
+  inherit (import ./harness.nix) evalContext;
+
   address = { port, model, ... }: {
     host = "0.0.0.0";
     inherit port;
@@ -68,8 +70,8 @@ in
       };
 
   # A fixed sequence shares no prefixes that may be measured.
-  fixedSequence = { isl, osl, mode, evalContext, ... }: {
+  fixedSequence = { isl, osl, mode, ... }@point: {
     disable-radix-cache = true;
-    context-length = if mode == "eval" then evalContext else isl + osl + 20;
+    context-length = if mode == "eval" then evalContext point else isl + osl + 20;
   };
 }

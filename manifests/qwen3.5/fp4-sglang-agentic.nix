@@ -22,6 +22,8 @@ let
     client = harness.traceReplay { loader = traces; };
     datasets = [ (harness.traceDataset traces) ];
     eval = harness.lmEval { };
+    harness = harness.source;
+    cookbook = [ qwen.sglangCookbook ];
 
     serve = sglang.serve ({ tp, conc, model, ... }@point: {
       args = sglang.named point // qwen.sglangParsers // sglang.hicache { draftShare = 15; } point // {

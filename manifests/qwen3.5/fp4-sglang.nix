@@ -12,6 +12,8 @@ let
     client = harness.servingClient { backend = "vllm"; };
     packages = harness.servingClientPackages;
     eval = harness.lmEval { };
+    harness = harness.source;
+    cookbook = [ qwen.sglangCookbook ];
   };
 
   # What B200 and B300 share beside the facts above.

@@ -18,9 +18,9 @@ let
     else
       table { key = tp; rows = { "1" = unmeasured; "3" = unmeasured; }; otherwise = 512; };
 
-  maxNumTokens = { isl, osl, evalContext, mode, ... }:
+  maxNumTokens = { isl, osl, mode, ... }@point:
     if mode == "eval" then
-      evalContext
+      harness.evalContext point
     else
       table {
         key = "${toString isl}/${toString osl}";
@@ -50,12 +50,13 @@ in
     ];
     client = harness.servingClient { backend = "openai"; };
     eval = harness.lmEval { };
+    harness = harness.source;
 
-    serve = trtllm.serve { file = "qwen3.5-fp4-trt.yml"; } ({ isl, osl, dpAttn, mode, evalContext, ... }@point: {
+    serve = trtllm.serve { file = "qwen3.5-fp4-trt.yml"; } ({ isl, osl, dpAttn, mode, ... }@point: {
       args = {
         backend = "pytorch";
         max_batch_size = maxBatchSize point;
-        max_seq_len = if mode == "eval" then evalContext else max (isl + osl + 256) 8192;
+        max_seq_len = if mode == "eval" then harness.evalContext point else max (isl + osl + 256) 8192;
         max_num_tokens = maxNumTokens point;
       };
       config = {

@@ -30,6 +30,13 @@ in
     precision = "fp4";
   };
 
+  # Where upstream publishes how SGLang serves it.
+  sglangCookbook = {
+    repository = "sgl-project/sglang";
+    revision = "main";
+    path = "docs/src/snippets/autoregressive/qwen35-deployment.jsx";
+  };
+
   # How SGLang reads the model's reasoning and its tool calls.
   sglangParsers = {
     reasoning-parser = "qwen3";
