@@ -46,8 +46,26 @@ pub(crate) struct Builder<'a> {
     /// For each symbol, in which round it was seen last, and its index in that round.
     pub(crate) stamps: Vec<(u32, u32)>,
     pub(crate) round: u32,
+    /// The last indented string whose text has several pieces for Nix, as `''a'''b''` has: as a name,
+    /// `${''a'''b''}`, that is a computed one.
+    pub(crate) pieced: Option<ExprId>,
     pub(crate) current_position: Symbol,
     pub(crate) or: Symbol,
+}
+
+/// How much is under construction at a place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    ids: usize,
+    parts: usize,
+    path: usize,
+    entries: usize,
+    entry_names: usize,
+    sources: usize,
+    formals: usize,
+    sources_from: usize,
+    depth: u32,
+    open: [u32; 3],
 }
 
 impl<'a> Builder<'a> {
@@ -77,6 +95,7 @@ impl<'a> Builder<'a> {
             formals: Vec::new(),
             stamps: Vec::new(),
             round: 0,
+            pieced: None,
             current_position,
             or,
         }
@@ -167,9 +186,10 @@ impl<'a> Builder<'a> {
         if self.stopped || self.depth >= MAX_DEPTH {
             return Err(self.too_deep(input));
         }
+        let depth = self.depth;
         self.depth += 1;
         let parsed = stacker::maybe_grow(64 * 1024, 2 * 1024 * 1024, || rule(self, input));
-        self.depth -= 1;
+        self.depth = depth;
         parsed
     }
 
@@ -195,6 +215,36 @@ impl<'a> Builder<'a> {
         }
         *stamp = (self.round, index);
         None
+    }
+
+    /// Returns how much is under construction, to be put back where a rule breaks.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            ids: self.ids.len(),
+            parts: self.parts.len(),
+            path: self.path.len(),
+            entries: self.entries.len(),
+            entry_names: self.entry_names.len(),
+            sources: self.sources.len(),
+            formals: self.formals.len(),
+            sources_from: self.sources_from,
+            depth: self.depth,
+            open: self.open,
+        }
+    }
+
+    /// Drops what a broken rule left under construction.
+    pub(crate) fn back_to(&mut self, mark: Mark) {
+        self.ids.truncate(mark.ids);
+        self.parts.truncate(mark.parts);
+        self.path.truncate(mark.path);
+        self.entries.truncate(mark.entries);
+        self.entry_names.truncate(mark.entry_names);
+        self.sources.truncate(mark.sources);
+        self.formals.truncate(mark.formals);
+        self.sources_from = mark.sources_from;
+        self.depth = mark.depth;
+        self.open = mark.open;
     }
 
     pub(crate) fn enter(&mut self, bracket: Bracket) {

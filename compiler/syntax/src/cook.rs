@@ -96,8 +96,10 @@ fn push_plain<'a>(pieces: &mut Vec<Piece<'a>>, raw: &'a str, start: usize, end: 
     }
 }
 
-/// Takes the common indentation off and puts what is left on the builder's stack of parts.
-pub(crate) fn strip(builder: &mut Builder<'_>, from: usize, pieces: &[Piece<'_>]) {
+/// Takes the common indentation off and puts what is left on the builder's stack of parts. Returns
+/// how many of the pieces left anything.
+pub(crate) fn strip(builder: &mut Builder<'_>, from: usize, pieces: &[Piece<'_>]) -> usize {
+    let mut left = 0;
     let indentation = indentation(pieces);
     let mut at_start = true;
     let mut dropped = 0;
@@ -107,6 +109,7 @@ pub(crate) fn strip(builder: &mut Builder<'_>, from: usize, pieces: &[Piece<'_>]
                 at_start = false;
                 dropped = 0;
                 builder.parts.push(Part::Expr(*id));
+                left += 1;
                 continue;
             }
             Piece::Plain(text) | Piece::Escaped(text) => text,
@@ -142,8 +145,10 @@ pub(crate) fn strip(builder: &mut Builder<'_>, from: usize, pieces: &[Piece<'_>]
             }
         }
         let text = Slice::new(start, texts.len());
+        left += usize::from(!text.is_empty());
         builder.push_text(from, text);
     }
+    left
 }
 
 /// Returns the smallest number of spaces in front of a line that is not blank.

@@ -6,6 +6,8 @@
 
 mod builder;
 mod cook;
+#[doc(hidden)]
+pub mod generate;
 mod grammar;
 mod interner;
 pub mod kind;

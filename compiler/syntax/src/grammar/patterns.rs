@@ -81,9 +81,11 @@ fn pattern<'a>(builder: &mut Builder<'a>, input: Tokens<'a>) -> Parsed<'a, (Patt
     let (mut input, _) = token(Kind::BraceOpen).parse(input)?;
     let mut open = false;
     while !matches!(input.kind(), Kind::BraceClose | Kind::End) {
+        let mark = builder.mark();
         let (rest, is_ellipsis) = match formal_or_ellipsis(builder, input) {
             Ok(parsed) => parsed,
             Err(error) => {
+                builder.back_to(mark);
                 let rest = builder.recover(fault(error));
                 (builder.skip_to(rest, KindSet::of(&[Kind::Comma])), false)
             }

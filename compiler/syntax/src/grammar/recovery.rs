@@ -18,6 +18,7 @@ pub(super) fn enclosed<'a>(
     rule: impl FnOnce(&mut Builder<'a>, Tokens<'a>) -> Parsed<'a, ExprId>,
 ) -> Parsed<'a, ExprId> {
     let open = (input.start, input.end());
+    let mark = builder.mark();
     builder.enter(bracket);
     let parsed = rule(builder, input.next());
     builder.leave(bracket);
@@ -25,6 +26,7 @@ pub(super) fn enclosed<'a>(
         Ok((rest, id)) if rest.kind() == bracket.closer() => Ok((rest.next(), id)),
         Ok((rest, id)) => Ok((close(builder, rest, open, bracket), id)),
         Err(error) => {
+            builder.back_to(mark);
             let fault = fault(error);
             let at = Tokens::at(builder.all, fault.left);
             let rest = if at.kind() == Kind::End {
@@ -200,13 +202,17 @@ pub(super) fn leftover<'a>(builder: &mut Builder<'a>, mut input: Tokens<'a>, roo
                 break;
             }
             // What follows may have errors of its own.
+            let mark = builder.mark();
             match expression(builder, next) {
                 Ok((rest, _)) => input = rest,
-                Err(_) => break,
+                Err(_) => {
+                    builder.back_to(mark);
+                    break;
+                }
             }
             continue;
         }
-        if builder.diagnostics.is_empty() {
+        if !builder.diagnostics.has_errors() {
             let finding = report::leftover(builder, at);
             builder.report(finding);
         }

@@ -61,6 +61,7 @@ fn binding_or_skip<'a>(builder: &mut Builder<'a>, input: Tokens<'a>, end: Kind) 
     if kind == end || kind == Kind::End {
         return Err(Err::Error(input.fault(KindSet::of(&[end]))));
     }
+    let mark = builder.mark();
     let parsed = if kind == Kind::Inherit {
         inherit(builder, input)
     } else if !NAME.has(kind) {
@@ -74,7 +75,7 @@ fn binding_or_skip<'a>(builder: &mut Builder<'a>, input: Tokens<'a>, end: Kind) 
     match parsed {
         Ok(parsed) => Ok(parsed),
         Err(error) => {
-            builder.path.clear();
+            builder.back_to(mark);
             let at = builder.recover(fault(error));
             let stop = KindSet::of(&[Kind::Semicolon]).or(if end == Kind::In {
                 KindSet::of(&[Kind::In])
@@ -147,13 +148,8 @@ fn inherited<'a>(builder: &mut Builder<'a>, input: Tokens<'a>, source: Option<u3
 /// Reads the path behind a `.` or `?` into the tree.
 pub(super) fn attr_path<'a>(builder: &mut Builder<'a>, input: Tokens<'a>) -> Parsed<'a, AttrPathId> {
     let from = builder.path.len();
-    match names(builder, input) {
-        Ok((input, ())) => Ok((input, builder.take_path(from))),
-        Err(error) => {
-            builder.path.truncate(from);
-            Err(error)
-        }
-    }
+    let (input, ()) = names(builder, input)?;
+    Ok((input, builder.take_path(from)))
 }
 
 /// Reads `a.b.c` onto the builder's stack of names.
@@ -200,7 +196,9 @@ fn name<'a>(builder: &mut Builder<'a>, input: Tokens<'a>) -> Parsed<'a, Name> {
 /// Returns the name that an expression gives: known now if it is a string without interpolation.
 fn computed(builder: &mut Builder<'_>, id: ExprId, start: u32, end: u32) -> Name {
     let kind = match builder.tree.expr(id) {
-        Expr::Text(text) => NameKind::Static(builder.names.intern(builder.tree.text(text))),
+        Expr::Text(text) if builder.pieced != Some(id) => {
+            NameKind::Static(builder.names.intern(builder.tree.text(text)))
+        }
         _ => NameKind::Dynamic(id),
     };
     Name { kind, start, end }

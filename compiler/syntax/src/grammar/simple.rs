@@ -105,12 +105,14 @@ fn list<'a>(builder: &mut Builder<'a>, input: Tokens<'a>) -> Parsed<'a, ExprId> 
 fn element<'a>(builder: &mut Builder<'a>, input: Tokens<'a>) -> Parsed<'a, ()> {
     let kind = input.kind();
     if SIMPLE.has(kind) || (kind == Kind::Let && !needs_parentheses(input)) {
+        let mark = builder.mark();
         return match select(builder, input) {
             Ok((rest, id)) => {
                 builder.ids.push(id);
                 Ok((rest, ()))
             }
             Err(error) => {
+                builder.back_to(mark);
                 let rest = builder.recover(super::fault(error));
                 Ok((if rest.left() < input.left() { rest } else { input.next() }, ()))
             }

@@ -118,9 +118,20 @@ pub(super) fn indented<'a>(builder: &mut Builder<'a>, input: Tokens<'a>) -> Pars
         }
     }
     let from = builder.parts.len();
-    cook::strip(builder, from, &pieces);
+    let left = cook::strip(builder, from, &pieces);
+    // As in Nix, `''${"a"}''` is the string in it.
+    if let Some(&[Part::Expr(only)]) = builder.parts.get(from..)
+        && matches!(builder.tree.expr(only), Expr::Text(_))
+    {
+        builder.parts.truncate(from);
+        return Ok((input, only));
+    }
     let expr = finish(builder, from);
-    Ok((input, builder.push(expr, start, input.before)))
+    let id = builder.push(expr, start, input.before);
+    if left > 1 {
+        builder.pieced = Some(id);
+    }
+    Ok((input, id))
 }
 
 /// `./a/${b}/c`
