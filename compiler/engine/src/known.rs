@@ -77,6 +77,30 @@ pub struct Checkpoint {
     /// Bytes of all weight files together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight_bytes: Option<Fact<u64>>,
+    /// Experts that every token passes, beside the routed ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared_experts: Option<Fact<u64>>,
+    /// Width of one expert's feed-forward layer (`moe_intermediate_size`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expert_width: Option<Fact<u64>>,
+    /// Edge of a quantization block (the larger of `weight_block_size`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantization_block: Option<Fact<u64>>,
+    /// Part of a head without rotary position (`qk_nope_head_dim`); only latent attention has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plain_head: Option<Fact<u64>>,
+    /// What the checkpoint says its KV cache is quantized to (`kv_cache_quant_algo`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kv_cache_quantization: Option<Fact<String>>,
+    /// Whether there are tensors with scales of the KV cache (`*.k_scale`, `*.v_scale`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kv_scales: Option<Fact<bool>>,
+    /// Type of the SSM state that the config names (`mamba_ssm_dtype`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ssm_type: Option<Fact<String>>,
+    /// Names of the members of `config.json`, sorted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_members: Option<Fact<Vec<String>>>,
 }
 
 /// Facts of an image.

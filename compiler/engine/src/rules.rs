@@ -1,0 +1,123 @@
+//! Rules about how flags go together with each other, the hardware, the checkpoint and the recipe.
+//!
+//! Each rule names the engine and the versions for which it was read in upstream's source, and
+//! where. A rule is a function from what is given to at most a few findings; what every rule does
+//! alike (versions, waivers, evidence, how certain the table is) is done here.
+
+mod hardware;
+pub(crate) mod labels;
+mod memory;
+mod quantization;
+mod sglang;
+mod sglang_speculation;
+mod topology;
+pub(crate) mod vllm;
+mod workload;
+
+use diag::Severity;
+
+use crate::finding::Finding;
+use crate::view::View;
+use crate::{Engine, Version};
+
+/// One rule.
+pub(crate) struct Rule {
+    /// The name by which an image or a recipe waives it.
+    pub id: &'static str,
+    /// The engine; `None` for every one.
+    pub engine: Option<Engine>,
+    /// The first version it holds for; empty for all.
+    pub from: &'static str,
+    /// The last version it holds for; empty for all.
+    pub to: &'static str,
+    /// Where upstream's own source or record says so.
+    pub evidence: &'static str,
+    /// What it says.
+    pub check: fn(&View<'_>) -> Vec<Finding>,
+}
+
+const WAIVERS: &str = include_str!("../tables/waivers.table");
+
+pub(crate) fn check(view: &View<'_>, findings: &mut Vec<Finding>) {
+    let engine = view.table.engine();
+    let version = Version::parse(view.table.version());
+    let groups = [
+        sglang::RULES,
+        sglang_speculation::RULES,
+        vllm::RULES,
+        hardware::RULES,
+        quantization::RULES,
+        topology::RULES,
+        memory::RULES,
+        workload::RULES,
+        labels::RULES,
+    ];
+    for rule in groups.into_iter().flatten() {
+        let within = (rule.from.is_empty() || version >= Version::parse(rule.from))
+            && (rule.to.is_empty() || version <= Version::parse(rule.to));
+        if rule.engine.is_some_and(|of| of != engine) || !within || waived(view, rule.id) {
+            continue;
+        }
+        for mut finding in (rule.check)(view) {
+            if !rule.evidence.is_empty() {
+                finding = finding.evidence(rule.evidence);
+            }
+            // Read in one version's source; a build between two releases may differ.
+            if rule.engine.is_some()
+                && !view.launch.chosen.exact
+                && finding.severity == Severity::Error
+                && let Some(note) = &view.launch.chosen.note
+            {
+                finding.severity = Severity::Warning;
+                finding = finding.why(note.clone());
+            }
+            findings.push(finding);
+        }
+    }
+}
+
+/// Whether the recipe or the table of images waives a rule: a branch image may differ from the
+/// release that it states.
+fn waived(view: &View<'_>, id: &str) -> bool {
+    view.launch.waivers.contains_key(id)
+        || WAIVERS.lines().any(|line| {
+            let mut cells = line.split('\t');
+            cells.next() == Some("waive")
+                && cells.next().is_some_and(|image| view.launch.image.split('@').next() == Some(image))
+                && cells.next() == Some(id)
+        })
+}
+
+/// Architectures by name. A range of numbers would put `sm_120` with `sm_100`, and they differ.
+pub(crate) mod arch {
+    /// Hopper.
+    pub(crate) const HOPPER: &[&str] = &["sm_90"];
+    /// Blackwell of data centres, which SGLang calls SM100.
+    pub(crate) const SM100: &[&str] = &["sm_100", "sm_103"];
+    /// Blackwell of workstations.
+    pub(crate) const SM120: &[&str] = &["sm_120", "sm_121"];
+    /// Every Blackwell.
+    pub(crate) const BLACKWELL: &[&str] = &["sm_100", "sm_103", "sm_120", "sm_121"];
+
+    pub(crate) fn is_amd(name: &str) -> bool {
+        name.starts_with("gfx")
+    }
+
+    pub(crate) fn is_nvidia(name: &str) -> bool {
+        name.starts_with("sm_")
+    }
+}
+
+/// Says a list as `a`, `b` or `c`.
+pub(crate) fn either(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => format!("`{one}`"),
+        [most @ .., last] => {
+            format!(
+                "{} or `{last}`",
+                most.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+            )
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Environment variables: does this version read them.
+
+use diag::slugs::engine as slugs;
+
+use crate::finding::{About, Finding};
+use crate::view::View;
+use crate::{Engine, Version, acceptance, meaning};
+
+pub(crate) fn check(view: &View<'_>, findings: &mut Vec<Finding>) {
+    for name in view.launch.environment.keys() {
+        findings.extend(one(view, name));
+    }
+}
+
+fn one(view: &View<'_>, name: &str) -> Option<Finding> {
+    let table = &view.table;
+    let engine = table.engine();
+    let about = || About::Variable(name.to_owned());
+    let ours = engine.variable_prefixes().iter().any(|prefix| name.starts_with(prefix));
+    // SGLang copies every `SGL_X` to `SGLANG_X` before it reads any.
+    if engine == Engine::Sglang
+        && let Some(rest) = name.strip_prefix("SGL_")
+    {
+        let new = format!("SGLANG_{rest}");
+        let renamed = table.renamed_variable(name).map_or(new, str::to_owned);
+        if table.reads_variable(&renamed) {
+            return Some(
+                Finding::warning(
+                    slugs::RENAMED_VARIABLE,
+                    about(),
+                    format!("`{name}` is called `{renamed}` now"),
+                )
+                .help(format!("write `{renamed}`"))
+                .replace(renamed),
+            );
+        }
+    }
+    if let Some(new) = table.renamed_variable(name) {
+        return Some(
+            Finding::warning(slugs::RENAMED_VARIABLE, about(), format!("`{name}` is called `{new}` now"))
+                .why(if table.reads_variable(name) {
+                    "the old name is still read"
+                } else {
+                    "the old name is no longer read"
+                })
+                .help(format!("write `{new}`"))
+                .replace(new),
+        );
+    }
+    if let Some(gone) = meaning::variable(engine, name)
+        && Version::parse(&view.launch.chosen.version) >= gone.since
+    {
+        let said = if gone.since.as_str() == "0.0.0" {
+            format!("{} reads no `{name}`", engine.title())
+        } else {
+            format!("{} reads no `{name}` since {}", engine.title(), gone.since)
+        };
+        return Some(unread(about(), said).help(gone.help));
+    }
+    if table.reads_variable(name) || table.variables().next().is_none() {
+        return None;
+    }
+    if !ours {
+        return another_owner(view, name);
+    }
+    let versions = table.versions_with_variable(name);
+    if !view.launch.chosen.exact && !versions.is_empty() {
+        return None;
+    }
+    let here = format!("{} {}", engine.title(), view.launch.chosen.version);
+    let mine = Version::parse(table.version());
+    let mut finding = if acceptance::VARIABLES.contains(&name) {
+        let first = versions
+            .iter()
+            .find(|version| Version::parse(version) > mine)
+            .copied()
+            .unwrap_or("a later version");
+        return Some(
+            Finding::error(
+                slugs::ACCEPTANCE_UNREAD,
+                about(),
+                format!("{here} does not read `{name}`: it came with {first}"),
+            )
+            .why("the run would accept drafts in another way than the recipe says, without a message")
+            .help(format!("take an image with {} {first} or newer", engine.title())),
+        );
+    } else {
+        match versions.iter().rfind(|version| Version::parse(version) < mine) {
+            Some(last) => {
+                unread(about(), format!("{here} no longer reads `{name}`: {last} is the last that does"))
+            }
+            None => match versions.first() {
+                Some(first) => unread(
+                    about(),
+                    format!("{here} does not read `{name}` yet: {first} is the first that does"),
+                ),
+                None => unread(about(), format!("no known {} reads `{name}`", engine.title())),
+            },
+        }
+    };
+    if versions.is_empty()
+        && let Some(near) = containing(view, name).or_else(|| diag::nearest(name, table.variables()))
+    {
+        finding = finding.help(format!("did you mean `{near}`?")).replace(near);
+    }
+    Some(finding)
+}
+
+fn unread(about: About, message: String) -> Finding {
+    Finding::warning(slugs::UNREAD_VARIABLE, about, message)
+        .why("a variable that nothing reads raises no error")
+}
+
+/// A variable in another library's spelling whose words the engine has in a name of its own.
+fn another_owner(view: &View<'_>, name: &str) -> Option<Finding> {
+    let near = containing(view, name)?;
+    Some(
+        unread(
+            About::Variable(name.to_owned()),
+            format!("{} does not read `{name}`; it reads `{near}`", view.table.engine().title()),
+        )
+        .help(format!("write `{near}` if the engine's own switch is meant")),
+    )
+}
+
+/// The variable of this version that has all words of a name, in order, and more.
+fn containing<'v>(view: &View<'v>, name: &str) -> Option<&'v str> {
+    let words: Vec<&str> = name.split('_').collect();
+    // Two words are a coincidence; switches of kernels that the engine wraps have three and more.
+    if words.len() < 3 {
+        return None;
+    }
+    view.table
+        .variables()
+        .filter(|known| {
+            view.table.engine().variable_prefixes().iter().any(|prefix| known.starts_with(prefix))
+        })
+        .find(|known| {
+            let mut theirs = known.split('_');
+            *known != name && words.iter().all(|word| theirs.any(|their| their == *word))
+        })
+}
