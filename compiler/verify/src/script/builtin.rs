@@ -214,7 +214,7 @@ pub(crate) fn to_json(value: &Value, depth: usize) -> serde_json::Value {
             serde_json::Value::Object(kept.map(|(key, value)| (key.to_string(), to_json(value, depth - 1))).collect())
         }
         Value::Set(_) => serde_json::json!({}),
-        Value::Undefined | Value::Null | Value::Function(..) | Value::Builtin(..) => serde_json::Value::Null,
+        Value::Undefined | Value::Null | Value::Function(..) | Value::Builtin(..) | Value::Getter(..) => serde_json::Value::Null,
     }
 }
 

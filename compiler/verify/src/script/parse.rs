@@ -86,6 +86,7 @@ impl<'a> Parser<'a> {
             Kind::Number(number) => format!("`{number}`"),
             Kind::Text(text) => format!("the text `{}`", text.chars().take(20).collect::<String>()),
             Kind::Template(..) => "a template".to_owned(),
+            Kind::Regex => "a regular expression".to_owned(),
             Kind::Mark(mark) => format!("`{mark}`"),
             Kind::End => "the end".to_owned(),
         };
@@ -313,7 +314,7 @@ impl<'a> Parser<'a> {
             Kind::Name(name) => name.as_str().into(),
             Kind::Text(text) => text.as_str().into(),
             Kind::Number(number) => super::value::number_text(*number).as_str().into(),
-            Kind::Template(..) | Kind::Mark(_) | Kind::End => return Err(self.unexpected()),
+            Kind::Template(..) | Kind::Regex | Kind::Mark(_) | Kind::End => return Err(self.unexpected()),
         };
         self.at += 1;
         Ok(key)
@@ -532,6 +533,7 @@ impl<'a> Parser<'a> {
         let kind = match self.peek() {
             Kind::Number(number) => ExpressionKind::Number(*number),
             Kind::Text(text) => ExpressionKind::Text(text.as_str().into()),
+            Kind::Regex => ExpressionKind::Regex,
             Kind::Template(texts, parts) => {
                 let mut expressions = Vec::new();
                 for part in parts {

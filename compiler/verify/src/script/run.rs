@@ -378,6 +378,7 @@ impl Machine {
             ExpressionKind::Bool(yes) => Value::Bool(*yes),
             ExpressionKind::Number(number) => Value::Number(*number),
             ExpressionKind::Text(text) => Value::Text(text.clone()),
+            ExpressionKind::Regex => return Err(self.error("regular expressions are not known")),
             ExpressionKind::Template(texts, parts) => {
                 let mut whole = String::new();
                 for (index, text) in texts.iter().enumerate() {
@@ -485,10 +486,13 @@ impl Machine {
     }
 
     fn member(&mut self, object: &Value, name: &str) -> Ran<Value> {
-        if let Value::Object(entries) = object
-            && let Some(value) = entries.borrow().get(name)
-        {
-            return Ok(value.clone());
+        if let Value::Object(entries) = object {
+            let found = entries.borrow().get(name).cloned();
+            match found {
+                Some(Value::Getter(function, scope)) => return self.call_function(&function, &scope, vec![]),
+                Some(value) => return Ok(value),
+                None => {}
+            }
         }
         if object.is_nothing() {
             return Err(self.error(format!("`{name}` is read of {}", object.to_text())));
@@ -558,7 +562,7 @@ impl Machine {
                         other.entries().iter().for_each(|(key, value)| object.set(key, value.clone()));
                     }
                 }
-                Entry::Getter(name, _) => return Err(self.error(format!("the getter `{name}` is not known"))),
+                Entry::Getter(name, function) => object.set(name, Value::Getter(function.clone(), scope.clone())),
             }
         }
         Ok(Value::object(object))

@@ -28,6 +28,9 @@ pub(crate) enum Kind {
     Text(String),
     /// A template: texts, and between them the tokens of the expressions.
     Template(Vec<String>, Vec<Vec<Token>>),
+    /// A regular expression; it is told apart so that a page that has one can be read, and refused
+    /// where it is used.
+    Regex,
     /// Punctuation.
     Mark(&'static str),
     /// The end.
@@ -103,9 +106,20 @@ impl<'a> Lexer<'a> {
                 list.push(Token { kind: Kind::End, line, fresh });
                 return Ok(list);
             }
+            let operand = match list.last().map(|token| &token.kind) {
+                None => true,
+                Some(Kind::Mark(mark)) => !matches!(*mark, ")" | "]" | "}" | "++" | "--"),
+                Some(Kind::Name(word)) => matches!(word.as_str(), "return" | "typeof" | "case" | "in"),
+                Some(_) => false,
+            };
             let kind = if let Some(rest) = self.rest.strip_prefix('`') {
                 self.rest = rest;
                 self.template(depth)?
+            } else if operand
+                && let Ok((rest, kind)) = regex(self.rest)
+            {
+                self.advance(rest);
+                kind
             } else {
                 let Ok((rest, kind)) = alt((text, number, name, mark)).parse(self.rest) else {
                     let found: String = self.rest.chars().take(1).collect();
@@ -170,6 +184,29 @@ fn name(input: &str) -> IResult<&str, Kind> {
     let next = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     let whole = recognize(pair(nom::character::complete::satisfy(first), take_while(next)));
     map(whole, |text: &str| Kind::Name(text.to_owned())).parse(input)
+}
+
+fn regex(input: &str) -> IResult<&str, Kind> {
+    let (mut rest, _) = tag("/")(input)?;
+    let mut in_class = false;
+    loop {
+        let mut chars = rest.chars();
+        let c = chars.next();
+        match c {
+            Some('\\') => {
+                chars.next();
+            }
+            Some('[') => in_class = true,
+            Some(']') => in_class = false,
+            Some('/') if !in_class => {
+                let (rest, _) = take_while(|c: char| c.is_ascii_alphabetic())(chars.as_str())?;
+                return Ok((rest, Kind::Regex));
+            }
+            Some('\n') | None => return Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::Char))),
+            Some(_) => {}
+        }
+        rest = chars.as_str();
+    }
 }
 
 fn number(input: &str) -> IResult<&str, Kind> {

@@ -18,6 +18,8 @@ pub(crate) enum Value {
     Object(Rc<RefCell<Object>>),
     Set(Rc<RefCell<Vec<Value>>>),
     Function(Rc<Function>, Rc<Scope>),
+    /// An entry that is computed when it is read.
+    Getter(Rc<Function>, Rc<Scope>),
     /// A built-in function by name, and what it is called on.
     Builtin(&'static str, Rc<Value>),
 }
@@ -94,7 +96,7 @@ impl Value {
             Self::Bool(_) => "boolean",
             Self::Number(_) => "number",
             Self::Text(_) => "string",
-            Self::Function(..) | Self::Builtin(..) => "function",
+            Self::Function(..) | Self::Builtin(..) | Self::Getter(..) => "function",
             Self::Null | Self::Array(_) | Self::Object(_) | Self::Set(_) => "object",
         }
     }
@@ -123,7 +125,7 @@ impl Value {
             }
             Self::Object(_) => "[object Object]".into(),
             Self::Set(_) => "[object Set]".into(),
-            Self::Function(..) | Self::Builtin(..) => "function".into(),
+            Self::Function(..) | Self::Builtin(..) | Self::Getter(..) => "function".into(),
         }
     }
 
