@@ -41,6 +41,8 @@ impl Documents {
             chat_template: Some(pinned(template.is_some())),
             thinks_by_default: template.as_deref().and_then(thinks_by_default).map(pinned),
             weight_bytes: Some(pinned(weight_bytes)),
+            // Facts that nobody reads from files yet are unknown, not false.
+            ..Checkpoint::default()
         }
     }
 
