@@ -37,6 +37,12 @@ fn of_mistake(view: &View<'_>, mistake: &Mistake) -> Option<Finding> {
     let name = |at: &usize| About::Name(view.owner(*at));
     Some(match mistake {
         Mistake::Unknown { at, written } => return unknown(view, *at, written),
+        // A version near to the table may have that very flag.
+        Mistake::Ambiguous { written, .. }
+            if !view.launch.chosen.exact && !view.table.versions_with(written).is_empty() =>
+        {
+            return None;
+        }
         Mistake::Ambiguous { at, written, candidates } => Finding::error(
             slugs::AMBIGUOUS_FLAG,
             name(at),

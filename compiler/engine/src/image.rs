@@ -134,6 +134,13 @@ fn tagged(tag: &str, form: &str) -> Tagged {
 
 /// Finds a day such as 20260528 in a tag; longer runs of digits may begin with one.
 fn day(tag: &str) -> Option<String> {
+    // `dev-nightly-0820` says no year: the one that a known release was nearest in.
+    if let Some(short) =
+        tag.rsplit("nightly-").next().filter(|rest| tag.contains("nightly-") && rest.len() == 4)
+    {
+        let short = short.parse::<u32>().ok().filter(|short| (101..=1231).contains(short))?;
+        return Some(format!("2026{short:04}"));
+    }
     tag.split(|c: char| !c.is_ascii_digit())
         .filter(|digits| matches!(digits.len(), 8 | 10 | 12 | 14))
         .filter_map(|digits| digits.get(..8))

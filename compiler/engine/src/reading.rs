@@ -266,8 +266,10 @@ type Found = (String, &'static Flag, bool, bool);
 impl Reader<'_> {
     /// Finds the flag of a written name; records the mistake where there is none or more than one.
     fn resolve(&mut self, at: usize, name: &str) -> Option<Found> {
-        if let Some((flag, negated)) = self.table.flag(name) {
-            return Some((name.to_owned(), flag, negated, false));
+        // ATOM registers some names with `_` and takes either; vLLM's words have dashes by now.
+        if let Some(registered) = self.table.registered(name) {
+            let (flag, negated) = self.table.flag(registered)?;
+            return Some((registered.to_owned(), flag, negated, false));
         }
         let candidates = if self.table.parser().abbreviations && name.len() > 1 {
             self.table.beginning_with(name)
@@ -375,7 +377,7 @@ impl Reader<'_> {
             return false;
         }
         let name = word.split('=').next().unwrap_or(word);
-        if self.table.flag(name).is_some() {
+        if self.table.registered(name).is_some() {
             return true;
         }
         !is_negative_number(word)

@@ -147,6 +147,8 @@ pub struct Book {
 #[derive(Debug, Default)]
 struct Index {
     spellings: Vec<(&'static str, usize, bool)>,
+    /// The same with `_` as `-`, for parsers that take either.
+    folded: Vec<(String, usize)>,
     full: BTreeMap<&'static str, &'static str>,
 }
 
@@ -261,7 +263,7 @@ impl Book {
     }
 
     fn index(&self, at: usize) -> &Index {
-        static EMPTY: Index = Index { spellings: Vec::new(), full: BTreeMap::new() };
+        static EMPTY: Index = Index { spellings: Vec::new(), folded: Vec::new(), full: BTreeMap::new() };
         let Some(slot) = self.indexes.get(at) else { return &EMPTY };
         slot.get_or_init(|| {
             let mut index = Index::default();
@@ -281,6 +283,13 @@ impl Book {
                 }
             }
             index.spellings.sort_unstable();
+            let either =
+                self.parsers.iter().any(|(versions, parser)| versions & 1 << at != 0 && parser.underscores);
+            if either {
+                let names = index.spellings.iter().enumerate();
+                index.folded = names.map(|(place, (name, ..))| (fold(name), place)).collect();
+                index.folded.sort_unstable();
+            }
             index
         })
     }
@@ -318,9 +327,31 @@ impl Table {
         Some((self.book.flags.get(*number)?, *negated))
     }
 
-    /// Returns every spelling that begins with `prefix`, sorted.
+    /// Returns the registered spelling that a written one stands for: itself, or one that differs
+    /// in `_` and `-` alone where the parser takes either.
+    #[must_use]
+    pub fn registered(&self, written: &str) -> Option<&'static str> {
+        let index = self.book.index(self.at);
+        if let Ok(at) = index.spellings.binary_search_by(|(name, ..)| (*name).cmp(written)) {
+            return index.spellings.get(at).map(|(name, ..)| *name);
+        }
+        let folded = fold(written);
+        let at = index.folded.binary_search_by(|(name, _)| name.as_str().cmp(&folded)).ok()?;
+        let (_, place) = index.folded.get(at)?;
+        index.spellings.get(*place).map(|(name, ..)| *name)
+    }
+
+    /// Returns every spelling that begins with `prefix`, sorted; where the parser takes either, `_`
+    /// and `-` are one.
     #[must_use]
     pub fn beginning_with(&self, prefix: &str) -> Vec<&'static str> {
+        let index = self.book.index(self.at);
+        if !index.folded.is_empty() {
+            let prefix = fold(prefix);
+            let from = index.folded.partition_point(|(name, _)| name.as_str() < prefix.as_str());
+            let names = index.folded.iter().skip(from).take_while(|(name, _)| name.starts_with(&prefix));
+            return names.filter_map(|(_, place)| Some(index.spellings.get(*place)?.0)).collect();
+        }
         let spellings = &self.book.index(self.at).spellings;
         let from = spellings.partition_point(|(name, ..)| *name < prefix);
         spellings
@@ -410,6 +441,11 @@ impl Table {
     pub fn siblings(&self) -> impl DoubleEndedIterator<Item = Self> {
         self.book.tables()
     }
+}
+
+/// A flag's name with dashes only.
+fn fold(name: &str) -> String {
+    name.replace('_', "-")
 }
 
 fn mask(range: &str, versions: &[&str]) -> u32 {

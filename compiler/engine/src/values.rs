@@ -400,6 +400,11 @@ impl Looker<'_, '_, '_> {
 
     /// `"false"` is not false: any text is true where the engine does not read it as a boolean.
     fn quoted(&mut self, text: &str, member: Option<&Member>, path: &[String]) {
+        // A dotted member that is no JSON is text, and a boolean field reads `True` from text.
+        let dotted = self.given.dotted.iter().any(|dotted| path.starts_with(&dotted.path));
+        if dotted && member.is_some() && ["true", "false"].contains(&text.to_lowercase().as_str()) {
+            return;
+        }
         let yes = match text.to_lowercase().as_str() {
             "true" => true,
             "false" => false,

@@ -35,7 +35,7 @@ fn one(view: &View<'_>, name: &str) -> Option<Finding> {
             );
         }
     }
-    if let Some(new) = table.renamed_variable(name) {
+    if let Some(new) = table.renamed_variable(name).filter(|new| table.reads_variable(new)) {
         return Some(
             Finding::warning(slugs::RENAMED_VARIABLE, about(), format!("`{name}` is called `{new}` now"))
                 .why(if table.reads_variable(name) {
@@ -53,7 +53,7 @@ fn one(view: &View<'_>, name: &str) -> Option<Finding> {
         let said = if gone.since.as_str() == "0.0.0" {
             format!("{} reads no `{name}`", engine.title())
         } else {
-            format!("{} reads no `{name}` since {}", engine.title(), gone.since)
+            format!("`{name}` does nothing in {} since {}", engine.title(), gone.since)
         };
         return Some(unread(about(), said).help(gone.help));
     }

@@ -72,8 +72,12 @@ def flag_line(flag):
         kind = "positional"
     fields = [",".join(flag["names"]), flag["dest"], kind, type_name]
     extra = []
-    if flag.get("negations"):
-        extra.append("no=" + words(flag["negations"]))
+    negations = flag.get("negations")
+    if kind == "toggle" and not negations:
+        # argparse makes them itself.
+        negations = ["--no-" + name[2:] for name in flag["names"] if name.startswith("--")]
+    if negations:
+        extra.append("no=" + words(negations))
     if choices:
         extra.append("choices=" + words(choices))
     if flag.get("known_values"):

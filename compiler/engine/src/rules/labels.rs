@@ -107,6 +107,8 @@ fn parallel(view: &View<'_>) -> Vec<Finding> {
                     || view.number("--attn-dp-size", 1) > 1
             }
             Engine::Vllm => view.number("--data-parallel-size", 1) > 1,
+            // What the command line does not say may stand in a file that nobody gave.
+            Engine::Trtllm if view.launch.config.is_none() => true,
             Engine::Trtllm => {
                 on("--enable_attention_dp")
                     || config(view, &["enable_attention_dp"]) == Some(&Json::Bool(true))
@@ -167,7 +169,7 @@ fn speculation(view: &View<'_>) -> Vec<Finding> {
 }
 
 fn offload(view: &View<'_>) -> Vec<Finding> {
-    if view.launch.kv_offload.is_some() {
+    if view.launch.kv_offload.is_some() || view.launch.parallel.is_none() {
         return Vec::new();
     }
     let about =

@@ -112,12 +112,11 @@ fn host(view: &View<'_>) -> Vec<Finding> {
     };
     let fraction =
         view.set("--mem-fraction-static").and_then(|set| set.text.parse::<f64>().ok()).unwrap_or(0.9);
-    let weights = view
-        .launch
-        .model
-        .as_ref()
-        .and_then(|model| model.facts.weight_bytes.as_ref())
-        .map_or(0, |bytes| bytes.value / ranks);
+    let bytes = view.launch.model.as_ref().and_then(|model| model.facts.weight_bytes.as_ref());
+    let Some(bytes) = view.need(slug, bytes, "the bytes of the checkpoint's weights") else {
+        return Vec::new();
+    };
+    let weights = bytes.value / ranks;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -137,7 +136,7 @@ fn host(view: &View<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     vec![
-        Finding::error(
+        Finding::warning(
             slug,
             ratio.value,
             format!(
@@ -160,26 +159,22 @@ fn headroom(view: &View<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let Some(fraction) = view.set("--mem-fraction-static") else { return Vec::new() };
-    let Some(hbm) = view.launch.hardware.as_ref().and_then(|hardware| hardware.hbm) else {
-        return Vec::new();
-    };
+    let Some(hardware) = &view.launch.hardware else { return Vec::new() };
+    let (Some(hbm), architecture) = (hardware.hbm, hardware.architecture.as_str()) else { return Vec::new() };
     let Some(part) = Decimal::parse(&fraction.text).filter(|part| *part <= Decimal::ONE) else {
         return Vec::new();
     };
     let hundredths = part.two_places().replace('.', "").parse::<u64>().unwrap_or(100).min(100);
     let left = hbm / 100 * (100 - hundredths);
-    let large = view
-        .given_number("--cuda-graph-max-bs")
-        .or_else(|| view.given_number("--cuda-graph-max-bs-decode"))
-        .is_some_and(|(most, _)| most >= 128);
-    if left >= LEAST_HEADROOM * 1_000_000_000 || !large {
+    let drafts = view.number("--speculative-num-draft-tokens", 0);
+    if left >= LEAST_HEADROOM * 1_000_000_000 || drafts < 4 || !super::arch::SM100.contains(&architecture) {
         return Vec::new();
     }
     let fits = 100_u64
         .saturating_sub(LEAST_HEADROOM.saturating_mul(100_000_000_000).checked_div(hbm).unwrap_or(0))
         .saturating_sub(1);
     vec![
-        Finding::warning(slugs::LITTLE_HEADROOM, fraction.value, format!("a static part of {} leaves {} of {}", fraction.text, gigabytes(left), gigabytes(hbm)))
+        Finding::note(slugs::LITTLE_HEADROOM, fraction.value, format!("a static part of {} leaves {} of {}", fraction.text, gigabytes(left), gigabytes(hbm)))
             .why(format!("a draft head and graphs of large batches were seen to need about {LEAST_HEADROOM} GB beside it; the same fraction leaves more on a larger GPU"))
             .help(format!("write 0.{fits:02} or less")),
     ]

@@ -310,10 +310,13 @@ fn draft_slots(view: &View<'_>) -> Vec<Finding> {
     ) else {
         return Vec::new();
     };
-    // Only drafters that run beside the target take slots from the batch.
-    let parallel = matches!(text(&map, "method"), Some("dspark" | "parallel_draft"));
-    let slots = sequences.saturating_mul(drafts.saturating_sub(1));
-    if !parallel || tokens < 0 || tokens > slots {
+    // Drafters that make all tokens at once take a slot for each; a draft model takes one more.
+    let parallel = map.get("parallel_drafting").and_then(Json::as_bool) == Some(true)
+        || matches!(text(&map, "method"), Some("dspark" | "dflash"));
+    let own = i64::from(text(&map, "method") == Some("draft_model"));
+    let each = if parallel { drafts.saturating_sub(1) } else { 0 }.saturating_add(own);
+    let slots = sequences.saturating_mul(each);
+    if each == 0 || tokens < 0 || tokens > slots {
         return Vec::new();
     }
     vec![
@@ -438,7 +441,7 @@ fn asynchronous(view: &View<'_>) -> Vec<Finding> {
     let Some(method) = text(&map, "method") else { return Vec::new() };
     let fine = method.contains("eagle")
         || method.contains("mtp")
-        || ["draft_model", "ngram_gpu", "dspark"].contains(&method);
+        || ["draft_model", "ngram_gpu", "dspark", "dflash", "extract_hidden_states"].contains(&method);
     if fine {
         return Vec::new();
     }
