@@ -3,3 +3,255 @@
 pub mod command;
 pub mod generator;
 pub mod matrix;
+
+use std::collections::BTreeMap;
+
+use engine::Engine;
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+
+use generator::Generator;
+
+/// A page of a cookbook, as pinned.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Page {
+    /// Repository on the forge, `owner/name`.
+    pub repository: String,
+    /// The commit.
+    pub commit: String,
+    /// Path inside, with `/`.
+    pub path: String,
+    /// The text.
+    pub text: String,
+}
+
+/// Whether evidence was made by someone else.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Class {
+    /// Made by someone else.
+    Independent,
+    /// Made by upstream from what InferenceX submitted: alone it proves nothing.
+    Circular,
+}
+
+/// One command that a page shows.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Cell {
+    /// What a reader selects to see it.
+    pub selection: Map<String, Json>,
+    /// The GPU that it is for, in lower case, if the page says so.
+    pub hardware: Option<String>,
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// The environment.
+    pub env: BTreeMap<String, String>,
+    /// The image that the page suggests.
+    pub image: Option<String>,
+    /// The line of the page that the cell is known by: where its checkpoint stands.
+    pub line: usize,
+    /// Whether it was made by someone else.
+    pub class: Class,
+}
+
+/// Why a page could not be read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unreadable {
+    /// The line, counted from 1; 0 if it is in no line.
+    pub line: usize,
+    /// What is not understood, as a phrase.
+    pub why: String,
+}
+
+/// Returns the commands that a page shows for a GPU (`b200`). A page that is of no known form and
+/// shows no command gives none.
+///
+/// # Errors
+/// If a page of a known form has something that is not understood: it may say anything, so it
+/// counts as unreadable and never as silent.
+pub fn cells(page: &Page, hardware: &str) -> Result<Vec<Cell>, Unreadable> {
+    let starts = |mark: &str| page.text.lines().any(|line| line.starts_with(mark));
+    if starts("export const agentx") {
+        return agentx(page, hardware);
+    }
+    if starts("export const config ") || starts("export const config=") {
+        return matrix_cells(page, hardware);
+    }
+    if page.text.contains("generateCommand") {
+        return generator_cells(page, hardware);
+    }
+    if [".md", ".mdx"].iter().any(|ending| page.path.ends_with(ending)) {
+        return Ok(fenced_cells(page));
+    }
+    Ok(Vec::new())
+}
+
+fn unreadable(error: crate::script::ScriptError) -> Unreadable {
+    Unreadable { line: error.line, why: error.why }
+}
+
+fn matrix_cells(page: &Page, hardware: &str) -> Result<Vec<Cell>, Unreadable> {
+    let cells = matrix::read(&page.text).map_err(unreadable)?;
+    let wanted = cells.into_iter().filter(|cell| !cell.redirect).filter(|cell| {
+        cell.selection.get("hw").and_then(Json::as_str).is_some_and(|name| name.eq_ignore_ascii_case(hardware))
+    });
+    let cells = wanted.map(|cell| Cell {
+        line: line_of_cell(&page.text, cell.index, &cell.argv),
+        selection: cell.selection,
+        hardware: Some(hardware.to_owned()),
+        argv: cell.argv,
+        env: cell.env,
+        image: Some(cell.image),
+        class: Class::Independent,
+    });
+    Ok(cells.collect())
+}
+
+/// Returns the line where the checkpoint of a command stands, else where the cell begins.
+fn line_of_cell(text: &str, index: usize, argv: &[String]) -> usize {
+    let named = checkpoint(argv).map_or(0, |name| line_of(text, name));
+    if named > 0 {
+        return named;
+    }
+    let starts = text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("match:") || line.contains("{ match:"));
+    starts.map(|(number, _)| number + 1).nth(index).unwrap_or(1)
+}
+
+fn generator_cells(page: &Page, hardware: &str) -> Result<Vec<Cell>, Unreadable> {
+    let generator = Generator::read(&page.text).map_err(unreadable)?;
+    let is_hardware = |key: &str| matches!(key, "hardware" | "hw" | "gpu" | "platform");
+    let keep = |key: &str, item: &str| !is_hardware(key) || item.eq_ignore_ascii_case(hardware);
+    let selections = generator.selections(&keep).map_err(unreadable)?;
+    let mut cells: Vec<Cell> = Vec::new();
+    for selection in selections {
+        let named = selection.iter().find(|(key, _)| is_hardware(key)).and_then(|(_, value)| value.as_str());
+        if named.is_none_or(|name| !name.eq_ignore_ascii_case(hardware)) {
+            continue;
+        }
+        // A page may refuse a selection; that is an answer about this one and not about others.
+        let Ok(shown) = generator.render(&selection) else { continue };
+        let Some(command) = command::commands(&shown).into_iter().find(|command| Engine::of_command(&command.argv).is_some()) else {
+            continue;
+        };
+        let line = checkpoint(&command.argv).map_or(0, |name| line_of(&page.text, name));
+        let cell = Cell {
+            selection: selection.into_iter().collect(),
+            hardware: Some(hardware.to_owned()),
+            argv: command.argv,
+            env: command.env,
+            image: None,
+            line: line.max(1),
+            class: Class::Independent,
+        };
+        if !cells.iter().any(|known| known.argv == cell.argv && known.env == cell.env) {
+            cells.push(cell);
+        }
+    }
+    Ok(cells)
+}
+
+fn fenced_cells(page: &Page) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for fence in command::fences(&page.text) {
+        for command in command::commands(&fence.text) {
+            if Engine::of_command(&command.argv).is_none() {
+                continue;
+            }
+            let selection = [("heading".to_owned(), Json::from(fence.heading))];
+            cells.push(Cell {
+                selection: selection.into_iter().collect(),
+                hardware: None,
+                argv: command.argv,
+                env: command.env,
+                image: None,
+                line: fence.line + command.line - 1,
+                class: Class::Independent,
+            });
+        }
+    }
+    cells
+}
+
+/// Snippets that upstream generated from InferenceX's own submissions: strict JSON after the
+/// export, with one entry a config key.
+fn agentx(page: &Page, hardware: &str) -> Result<Vec<Cell>, Unreadable> {
+    let fail = |why: &str| Unreadable { line: 0, why: why.to_owned() };
+    let (_, json) = page.text.split_once("export const agentx").ok_or_else(|| fail("it has no `agentx`"))?;
+    let json = json.trim_start().trim_start_matches('=').trim().trim_end_matches(';').trim();
+    let value = lock::parse_json(json).map_err(|why| fail(&why))?;
+    let mut cells = Vec::new();
+    collect_agentx(&value, hardware, &page.text, &mut cells);
+    if cells.is_empty() && !json.is_empty() && page.text.to_lowercase().contains(&format!("\"{hardware}\"")) {
+        return Err(fail("its entries are written in a way that is not understood"));
+    }
+    Ok(cells)
+}
+
+/// Takes every entry that has a config key, a GPU and arguments in full.
+fn collect_agentx(value: &Json, hardware: &str, text: &str, into: &mut Vec<Cell>) {
+    match value {
+        Json::Array(items) => items.iter().for_each(|item| collect_agentx(item, hardware, text, into)),
+        Json::Object(map) => {
+            let gpu = ["hw", "hardware", "sku"].iter().find_map(|key| map.get(*key)).and_then(Json::as_str);
+            if let (Some(key), Some(args), Some(gpu)) = (map.get("configKey").and_then(Json::as_str), map.get("args").and_then(Json::as_array), gpu)
+                && gpu.eq_ignore_ascii_case(hardware)
+            {
+                let word = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                let words = args.iter().flat_map(|arg| arg.as_array().cloned().unwrap_or_else(|| vec![arg.clone()]));
+                let argv = ["sglang".to_owned(), "serve".to_owned()].into_iter().chain(words.map(|value| word(&value)));
+                let env = map.get("env").and_then(Json::as_object).into_iter().flatten();
+                into.push(Cell {
+                    selection: [("configKey".to_owned(), Json::from(key))].into_iter().collect(),
+                    hardware: Some(hardware.to_owned()),
+                    argv: argv.collect(),
+                    env: env.map(|(name, value)| (name.clone(), word(value))).collect(),
+                    image: map.get("image").and_then(Json::as_str).map(str::to_owned),
+                    line: line_of(text, key).max(1),
+                    class: Class::Circular,
+                });
+                return;
+            }
+            map.values().for_each(|item| collect_agentx(item, hardware, text, into));
+        }
+        _ => {}
+    }
+}
+
+/// Returns the checkpoint that a command names.
+fn checkpoint(argv: &[String]) -> Option<&str> {
+    let after = |name: &str| {
+        argv.iter().enumerate().find_map(|(index, word)| match word.split_once('=') {
+            Some((flag, value)) if flag == name => Some(value),
+            _ if word == name => argv.get(index + 1).map(String::as_str),
+            _ => None,
+        })
+    };
+    after("--model-path").or_else(|| after("--model")).or_else(|| argv.iter().map(String::as_str).find(|word| word.contains('/') && !word.starts_with('-')))
+}
+
+/// Returns the line, counted from 1, in which `name` stands whole: not as the beginning of a
+/// longer name. Quoted places come first. 0 if it is nowhere.
+fn line_of(text: &str, name: &str) -> usize {
+    let whole = |line: &str| {
+        line.match_indices(name).any(|(at, _)| {
+            let after = line.get(at + name.len()..).and_then(|rest| rest.chars().next());
+            !after.is_some_and(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
+        })
+    };
+    let quoted = |line: &str| ["'", "\"", "`"].iter().any(|quote| line.contains(&format!("{quote}{name}{quote}")));
+    let find = |fits: &dyn Fn(&str) -> bool| text.lines().position(fits).map(|index| index + 1);
+    find(&quoted).or_else(|| find(&whole)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_found_whole_and_not_inside_a_longer_one() {
+        let text = "// org/name-V2 first\nconst a = 'org/name-V2';\nuse org/name here\n";
+        assert_eq!(line_of(text, "org/name"), 3);
+        assert_eq!(line_of(text, "org/name-V2"), 2);
+        assert_eq!(line_of(text, "org/other"), 0);
+    }
+}

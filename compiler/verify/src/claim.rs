@@ -1,0 +1,114 @@
+//! What a recipe claims, in the terms in which upstream can confirm it.
+
+use std::collections::BTreeMap;
+
+use engine::Engine;
+use recipe::plan::{Group, Mode, Plan, Rank, Role};
+
+/// A recipe with its plans, and what its manifest says beyond them.
+#[derive(Clone, Debug)]
+pub struct Subject<'a> {
+    /// Config key.
+    pub recipe: String,
+    /// The engine.
+    pub engine: Engine,
+    /// Its version, as the image's tag or the manifest says it.
+    pub version: String,
+    /// The image as the manifest writes it.
+    pub image: String,
+    /// Repository of the checkpoint.
+    pub checkpoint: String,
+    /// Upstream's name of the family of models.
+    pub prefix: String,
+    /// Upstream's name of the precision.
+    pub precision: String,
+    /// How it drafts, if it does.
+    pub drafting: Option<Drafting>,
+    /// Whether the traffic thinks, if the manifest says so.
+    pub thinking: Option<bool>,
+    /// GPU of each target.
+    pub hardware: BTreeMap<String, Hardware>,
+    /// The plans.
+    pub plans: &'a [Plan],
+}
+
+/// How a recipe drafts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Drafting {
+    /// `mtp`, `eagle3`, `dspark`.
+    pub method: String,
+    /// Repository of the draft, if it is a model of its own.
+    pub draft: Option<String>,
+    /// How the draft samples, where that matters.
+    pub sampling: Option<String>,
+    /// Draft tokens in a row.
+    pub steps: u32,
+    /// Where a model without a curve has its acceptance length from.
+    pub source: Option<String>,
+}
+
+/// A GPU.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hardware {
+    /// As upstream names it: `b200`.
+    pub sku: String,
+    /// Its architecture: `sm_100`.
+    pub architecture: String,
+}
+
+impl Subject<'_> {
+    /// Returns the ids of a plan's points.
+    #[must_use]
+    pub fn points(&self, plan: &Plan) -> Vec<String> {
+        let Some(job) = plan.job else { return Vec::new() };
+        if let [_] = plan.points.as_slice() {
+            return vec![format!("{}#{job}", self.recipe)];
+        }
+        let conc = |point: &serde_json::Map<String, serde_json::Value>| point.get("conc").map(ToString::to_string).unwrap_or_default();
+        plan.points.iter().map(|point| format!("{}#{job}:{}", self.recipe, conc(point))).collect()
+    }
+
+    /// Returns the GPU of a plan's target.
+    #[must_use]
+    pub fn gpu(&self, plan: &Plan) -> Option<&Hardware> {
+        self.hardware.get(&plan.target)
+    }
+}
+
+/// What a plan is measured with: `8192/1024`, or a scenario's name.
+#[must_use]
+pub fn scenario(plan: &Plan) -> String {
+    let Some(point) = plan.points.first() else { return String::new() };
+    if let Some(name) = point.get("scenario-type").and_then(serde_json::Value::as_str) {
+        return name.to_owned();
+    }
+    match (point.get("isl"), point.get("osl")) {
+        (Some(isl), Some(osl)) => format!("{isl}/{osl}"),
+        _ if point.contains_key("kv-offloading") || point.contains_key("duration") => "agentic-coding".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// Returns the servers of a plan: the first process of each engine group.
+pub fn servers(plan: &Plan) -> impl Iterator<Item = (&Group, &Rank)> {
+    let engines = plan.groups.iter().filter(|group| matches!(group.role, Role::Serve(_)));
+    engines.filter_map(|group| Some((group, group.replicas.first()?.ranks.first()?)))
+}
+
+/// Returns the words of a process as text, holes in angle brackets.
+#[must_use]
+pub fn argv(rank: &Rank) -> Vec<String> {
+    rank.argv.iter().map(lock::words::to_text).collect()
+}
+
+/// Returns the environment of a process as text.
+#[must_use]
+pub fn env(rank: &Rank) -> BTreeMap<String, String> {
+    rank.env.iter().map(|(name, word)| (name.clone(), lock::words::to_text(word))).collect()
+}
+
+/// Returns true if the plan measures speed.
+#[must_use]
+pub fn is_throughput(plan: &Plan) -> bool {
+    plan.mode == Mode::Throughput
+}
