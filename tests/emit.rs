@@ -2,9 +2,10 @@
 //! clients: what a process receives is what the plan says, byte for byte.
 
 mod gate;
+pub mod judges;
 pub mod plans;
 mod processes;
-mod quoting;
+pub mod quoting;
 pub mod run;
 
 use emit::Runtime;
@@ -16,7 +17,12 @@ fn kinds(workspace: &str) -> Vec<(&'static str, Case)> {
     let mut login = plans::slurm(workspace, 8888, "/squash");
     login.site.runtime = Runtime::Pyxis { squash: Some("/squash".to_owned()), import: emit::Import::Login };
     let mut making = plans::direct(workspace, 8888);
-    making.plan.mounts.push(recipe::plan::Mount { from: "/cache".into(), to: "/mnt/cache".into(), readonly: false, create: true });
+    making.plan.mounts.push(recipe::plan::Mount {
+        from: "/cache".into(),
+        to: "/mnt/cache".into(),
+        readonly: false,
+        create: true,
+    });
     let mut all = vec![
         ("slurm, squash file imported on the node", plans::slurm(workspace, 8888, "/squash")),
         ("slurm, squash file imported where jobs are submitted", login),
@@ -25,10 +31,15 @@ fn kinds(workspace: &str) -> Vec<(&'static str, Case)> {
         ("docker", plans::docker(workspace, 8888)),
     ];
     for (_, case) in &mut all {
-        case.serve(vec![plans::file("config.json", b"{}", true), plans::file("model.safetensors", b"weights", false)]);
+        case.serve(vec![
+            plans::file("config.json", b"{}", true),
+            plans::file("model.safetensors", b"weights", false),
+        ]);
         case.site.cache = Some("/mnt/hf_hub_cache/".to_owned());
         case.prepend(plans::download("/mnt/hf_hub_cache", None));
-        case.plan.files.push(recipe::plan::File { path: "engine.yml".into(), text: "a: 1\nb: '$x'\n".into() });
+        case.plan
+            .files
+            .push(recipe::plan::File { path: "engine.yml".into(), text: "a: 1\nb: '$x'\n".into() });
     }
     all
 }
@@ -42,7 +53,8 @@ fn scripts_are_clean_for_shellcheck() {
     for (name, case) in kinds("/workspace") {
         let bench = Bench::new();
         let path = bench.write("script.sh", &case.script().text);
-        let ran = bench.plain("shellcheck").args(["--severity=style", "--shell=bash"]).arg(&path).output().unwrap();
+        let ran =
+            bench.plain("shellcheck").args(["--severity=style", "--shell=bash"]).arg(&path).output().unwrap();
         assert!(ran.status.success(), "{name}:\n{}", String::from_utf8_lossy(&ran.stdout));
     }
 }
@@ -62,7 +74,8 @@ fn a_script_is_a_function_of_its_inputs_and_plain_ascii() {
 fn the_image_is_asked_for_by_digest_in_the_spelling_of_its_runtime() {
     let digest = lock::Digest::of(b"the manifest");
     let hex = digest.hex();
-    let texts: Vec<(&str, String)> = kinds("/workspace").into_iter().map(|(name, case)| (name, case.script().text)).collect();
+    let texts: Vec<(&str, String)> =
+        kinds("/workspace").into_iter().map(|(name, case)| (name, case.script().text)).collect();
     for (name, text) in &texts {
         let wanted = if *name == "docker" {
             format!("image_reference=example/engine@sha256:{hex}\n")
@@ -74,7 +87,9 @@ fn the_image_is_asked_for_by_digest_in_the_spelling_of_its_runtime() {
         assert_eq!(text.matches("example/engine:v1").count(), 1, "{name}");
     }
     assert!(texts[0].1.contains(&format!("squash=/squash/example_engine_sha256_{hex}.sqsh\n")));
-    assert!(texts[2].1.contains(&format!("'--container-image=registry-1.docker.io#example/engine:sha256:{hex}'")));
+    assert!(
+        texts[2].1.contains(&format!("'--container-image=registry-1.docker.io#example/engine:sha256:{hex}'"))
+    );
 }
 
 #[test]

@@ -7,4 +7,12 @@
 mod cli;
 mod explain;
 mod house;
+mod faults;
+mod hub;
+mod registry;
+mod docker;
+mod emit;
+mod slurm;
 mod support;
+mod matrix;
+mod oracle;

@@ -51,7 +51,10 @@ fn a_complete_checkpoint_is_served_and_its_stamp_spares_the_next_run_the_reading
     let (bench, case) = staged();
     let (code, said, gate) = run(&bench, &case);
     assert_eq!(code, 0, "{said}");
-    assert_eq!((&gate["check"], &gate["files"], &gate["commit"]), (&"full".into(), &5.into(), &COMMIT.into()));
+    assert_eq!(
+        (&gate["check"], &gate["files"], &gate["commit"]),
+        (&"full".into(), &5.into(), &COMMIT.into())
+    );
     let (code, said, gate) = run(&bench, &case);
     assert_eq!((code, &gate["check"]), (0, &"stamp".into()), "{said}");
     assert!(!bench.path("workspace/pwned").exists() && !bench.path("models/tiny/pwned").exists());
@@ -89,15 +92,26 @@ fn nothing_else_than_the_locked_checkpoint_is_served() {
                 symlink("../../blobs/gone", path(bench, shard)).unwrap();
             }),
         ),
-        ("checkpoint-different", Box::new(move |bench| fs::write(path(bench, shard), &WEIGHTS[..100]).unwrap())),
-        ("checkpoint-different", Box::new(move |bench| fs::write(path(bench, shard), &flipped).unwrap())),
-        ("checkpoint-different", Box::new(move |bench| fs::write(path(bench, shard), vec![0; 5000]).unwrap())),
         (
             "checkpoint-different",
-            Box::new(move |bench| fs::write(path(bench, "config.json"), b"{\"architectures\": [\"Tony\"]}\n").unwrap()),
+            Box::new(move |bench| fs::write(path(bench, shard), &WEIGHTS[..100]).unwrap()),
+        ),
+        ("checkpoint-different", Box::new(move |bench| fs::write(path(bench, shard), &flipped).unwrap())),
+        (
+            "checkpoint-different",
+            Box::new(move |bench| fs::write(path(bench, shard), vec![0; 5000]).unwrap()),
+        ),
+        (
+            "checkpoint-different",
+            Box::new(move |bench| {
+                fs::write(path(bench, "config.json"), b"{\"architectures\": [\"Tony\"]}\n").unwrap()
+            }),
         ),
         ("checkpoint-pointer", Box::new(move |bench| fs::write(path(bench, shard), pointer).unwrap())),
-        ("checkpoint-extra", Box::new(move |bench| fs::write(path(bench, "consolidated.safetensors"), b"x").unwrap())),
+        (
+            "checkpoint-extra",
+            Box::new(move |bench| fs::write(path(bench, "consolidated.safetensors"), b"x").unwrap()),
+        ),
         (
             "checkpoint-in-progress",
             Box::new(|bench| {
@@ -168,7 +182,8 @@ fn a_checkpoint_that_nobody_staged_is_downloaded_at_its_commit_and_resumed() {
         assert_eq!(fs::read_to_string(bench.path("record/copied")).unwrap(), "0\n1\n2\n3\n4\n");
         assert_eq!(gate["layout"], if cache { "cache" } else { "directory" });
         if cache {
-            let main = fs::read_to_string(bench.path("hub-cache/models--example--tiny-model/refs/main")).unwrap();
+            let main =
+                fs::read_to_string(bench.path("hub-cache/models--example--tiny-model/refs/main")).unwrap();
             assert_eq!(main, COMMIT);
         }
         // Once it is there, nobody asks the hub again.
@@ -209,7 +224,12 @@ fn read_only_storage_is_never_downloaded_to() {
     let folder = bench.text("models/tiny");
     let models = bench.text("models");
     fs::create_dir(bench.path("models")).unwrap();
-    case.plan.mounts.push(recipe::plan::Mount { from: models.as_str().into(), to: models.as_str().into(), readonly: false, create: false });
+    case.plan.mounts.push(recipe::plan::Mount {
+        from: models.as_str().into(),
+        to: models.as_str().into(),
+        readonly: false,
+        create: false,
+    });
     case.site.readonly.push(models);
     case.prepend(plans::download("/unused", Some(&folder)));
     let (code, said, _) = run(&bench, &case);

@@ -1,6 +1,8 @@
 //! Plans, locks and places for tests of scripts, made by hand: nothing here is a real recipe.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 
 use emit::{Import, Runtime, Site};
 use lock::pin::{Entry, File, Image, Pin, Platform, Snapshot};
@@ -39,8 +41,12 @@ impl Case {
         self.plan.wants.retain(|name| !name.starts_with("image:"));
         self.plan.wants.insert(want.name());
         reference.clone_into(&mut self.plan.image);
-        let platform =
-            Platform { digest: digest.clone(), config, media_type: "application/vnd.oci.image.manifest.v1+json".to_owned(), size: 1 };
+        let platform = Platform {
+            digest: digest.clone(),
+            config,
+            media_type: "application/vnd.oci.image.manifest.v1+json".to_owned(),
+            size: 1,
+        };
         let pin = Pin::Image(Image {
             digest: Digest::of(b"the index"),
             media_type: "application/vnd.oci.image.index.v1+json".to_owned(),
@@ -103,9 +109,22 @@ pub fn word(before: &str, hole: Hole, after: &str) -> Word {
     word
 }
 
-pub fn group(role: Role, kind: &str, argv: Vec<Word>, env: &[(&str, &str)], ready: Ready, after: Vec<usize>) -> Group {
+pub fn group(
+    role: Role,
+    kind: &str,
+    argv: Vec<Word>,
+    env: &[(&str, &str)],
+    ready: Ready,
+    after: Vec<usize>,
+) -> Group {
     let env = env.iter().map(|(name, value)| ((*name).to_owned(), Word::from(*value))).collect();
-    let rank = Rank { seat: Seat { pool: 0, node: 0, gpus: 4 }, argv, env, unset: BTreeSet::new(), ports: BTreeMap::new() };
+    let rank = Rank {
+        seat: Seat { pool: 0, node: 0, gpus: 4 },
+        argv,
+        env,
+        unset: BTreeSet::new(),
+        ports: BTreeMap::new(),
+    };
     let parallel = Parallel { tp: 4, pp: 1, ep: 1, dp_attn: false, dcp: 1, pcp: 1 };
     let engine = matches!(role, Role::Serve(_));
     Group {
@@ -237,15 +256,19 @@ pub fn docker(workspace: &str, port: u16) -> Case {
 
 /// Returns the lock's line for a file of this content: by blob id if it is small, else by sha256.
 pub fn file(path: &str, content: &[u8], small: bool) -> File {
-    let blob = small.then(|| {
-        use sha1::Digest as _;
-        let mut hasher = sha1::Sha1::new();
-        hasher.update(format!("blob {}\0", content.len()));
-        hasher.update(content);
-        hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-    });
+    let blob = small.then(|| blob_id(content));
     let sha256 = (!small).then(|| Digest::of(content));
     File { path: path.to_owned(), size: content.len() as u64, sha256, blob }
+}
+
+/// Returns a git blob id, as coreutils computes it.
+fn blob_id(content: &[u8]) -> String {
+    let mut child = Command::new("sha1sum").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    write!(input, "blob {}\0", content.len()).unwrap();
+    input.write_all(content).unwrap();
+    drop(input);
+    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()[..40].to_owned()
 }
 
 /// Returns the step that downloads the checkpoint, into a hub cache or a folder.

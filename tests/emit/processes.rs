@@ -56,7 +56,10 @@ fn processes_receive_what_the_plan_says_and_nothing_of_the_host() {
     let result = format!("result={workspace}/result.json");
     assert_eq!(client.argv, ["client", "--url", &url, &result, "--result-filename=x_example-target_00.json"]);
     assert_eq!(declared(client, &bench), ["HF_TOKEN=hf_secret"]);
-    assert_eq!(std::fs::read_to_string(bench.path("workspace/engine.yml")).unwrap(), "a: 'b'\n\n  c: $d\nend");
+    assert_eq!(
+        std::fs::read_to_string(bench.path("workspace/engine.yml")).unwrap(),
+        "a: 'b'\n\n  c: $d\nend"
+    );
 
     // The scheduler received the plan's commands, with the image by digest and bash as the entry.
     let [salloc] = &bench.calls("salloc")[..] else { panic!() };
@@ -66,17 +69,31 @@ fn processes_receive_what_the_plan_says_and_nothing_of_the_host() {
     );
     let calls = bench.calls("srun");
     let [node, container] = &calls[..] else { panic!("{calls:?}") };
-    assert_eq!(node.argv[1..9], ["--jobid=4242", "--nodes=1", "--ntasks=1", "--mpi=none", "bash", "-s", "--", "node"]);
+    assert_eq!(
+        node.argv[1..9],
+        ["--jobid=4242", "--nodes=1", "--ntasks=1", "--mpi=none", "bash", "-s", "--", "node"]
+    );
     let hex = lock::Digest::of(b"the manifest");
-    let squash = format!("--container-image={}/example_engine_sha256_{}.sqsh", bench.text("squash"), hex.hex());
+    let squash =
+        format!("--container-image={}/example_engine_sha256_{}.sqsh", bench.text("squash"), hex.hex());
     let mounts = format!("--container-mounts={workspace}:{workspace}");
     let workdir = format!("--container-workdir={workspace}");
     let export = format!("--export=PORT={port},HF_TOKEN");
     assert_eq!(
         container.argv[1..13],
         [
-            "--jobid=4242", &squash, &mounts, "--no-container-mount-home", &workdir, "--no-container-entrypoint",
-            &export, "bash", "-s", "--", "inside", "hole_runner=example-target_00"
+            "--jobid=4242",
+            &squash,
+            &mounts,
+            "--no-container-mount-home",
+            &workdir,
+            "--no-container-entrypoint",
+            &export,
+            "bash",
+            "-s",
+            "--",
+            "inside",
+            "hole_runner=example-target_00"
         ]
     );
     assert_eq!(bench.calls("scancel").len(), 1);
@@ -97,7 +114,10 @@ fn processes_receive_what_the_plan_says_and_nothing_of_the_host() {
     assert!(!evidence.to_string().contains("hf_secret"));
     let digest = lock::Digest::of(b"{\"measured\": true}\n");
     let results = evidence["results"].as_array().unwrap();
-    assert!(results.contains(&serde_json::json!({ "path": "result.json", "sha256": digest.hex() })), "{results:?}");
+    assert!(
+        results.contains(&serde_json::json!({ "path": "result.json", "sha256": digest.hex() })),
+        "{results:?}"
+    );
 }
 
 #[test]
@@ -111,7 +131,9 @@ fn any_text_of_a_manifest_reaches_its_process_unchanged() {
     for (number, text) in texts.iter().enumerate() {
         case.server().env.insert(format!("V{number}"), Word::from(text.as_str()));
         case.client().argv.push(word(text, Hole::Job, text));
-        case.plan.files.push(File { path: format!("files/{number}").into(), text: Word::from(text.as_str()) });
+        case.plan
+            .files
+            .push(File { path: format!("files/{number}").into(), text: Word::from(text.as_str()) });
     }
     let output = bench.run(&case.script().text);
     assert!(output.status.success(), "{}", said(&output));
@@ -157,14 +179,28 @@ fn docker_receives_the_plans_command() {
     assert_eq!(
         run.argv[1..18],
         [
-            "run", "--interactive", "--env=HF_TOKEN", "--rm", "--name=bench-example-target_00", "--network=host",
-            "--privileged", "--shm-size=64m", "--volume", &format!("{workspace}:{workspace}"),
-            &format!("--workdir={workspace}"), &format!("--env=PORT={port}"), "--entrypoint=/bin/bash", &reference,
-            "-s", "--", "inside"
+            "run",
+            "--interactive",
+            "--env=HF_TOKEN",
+            "--rm",
+            "--name=bench-example-target_00",
+            "--network=host",
+            "--privileged",
+            "--shm-size=64m",
+            "--volume",
+            &format!("{workspace}:{workspace}"),
+            &format!("--workdir={workspace}"),
+            &format!("--env=PORT={port}"),
+            "--entrypoint=/bin/bash",
+            &reference,
+            "-s",
+            "--",
+            "inside"
         ]
     );
     let engine = &bench.calls("engine")[0];
-    let mut env: Vec<&str> = engine.env.iter().map(String::as_str).filter(|pair| !pair.starts_with("PATH=")).collect();
+    let mut env: Vec<&str> =
+        engine.env.iter().map(String::as_str).filter(|pair| !pair.starts_with("PATH=")).collect();
     env.sort_unstable();
     assert_eq!(env, ["ENGINE_MODE=fast", "FROM_IMAGE=yes", "HF_TOKEN=hf_secret", "HOME=/root"]);
     assert_eq!(bench.evidence()["image"]["seen"], format!("{reference} sha256:1111"));
@@ -176,13 +212,21 @@ fn a_step_that_allocates_by_itself_runs_where_its_mount_sources_were_made() {
     let bench = Bench::with_stubs();
     let mut case = plans::direct(&bench.text("workspace"), port());
     let cache = bench.text("cache/deep");
-    case.plan.mounts.push(recipe::plan::Mount { from: cache.as_str().into(), to: "/mnt/cache".into(), readonly: false, create: true });
+    case.plan.mounts.push(recipe::plan::Mount {
+        from: cache.as_str().into(),
+        to: "/mnt/cache".into(),
+        readonly: false,
+        create: true,
+    });
     let output = bench.run(&case.script().text);
     assert!(output.status.success(), "{}", said(&output));
     assert!(bench.path("cache/deep").is_dir());
     let calls = bench.calls("srun");
     let [node, container] = &calls[..] else { panic!("{calls:?}") };
-    assert_eq!(node.argv[1..5], ["--partition=gpu", "--gres=gpu:4", "--exclusive", "--job-name=example-target_00"]);
+    assert_eq!(
+        node.argv[1..5],
+        ["--partition=gpu", "--gres=gpu:4", "--exclusive", "--job-name=example-target_00"]
+    );
     assert_eq!(node.argv[5..9], ["bash", "-s", "--", "node"]);
     assert_eq!(container.argv[1..3], ["--nodelist=node-7", "--partition=gpu"]);
     assert_eq!(bench.evidence()["scheduler_job"], "4242");
@@ -193,7 +237,12 @@ fn a_missing_mount_source_is_named_before_the_container_starts() {
     let bench = Bench::with_stubs();
     let mut case = on_slurm(&bench, port());
     let path = bench.text("nowhere");
-    case.plan.mounts.push(recipe::plan::Mount { from: path.as_str().into(), to: "/x".into(), readonly: false, create: false });
+    case.plan.mounts.push(recipe::plan::Mount {
+        from: path.as_str().into(),
+        to: "/x".into(),
+        readonly: false,
+        create: false,
+    });
     let output = bench.run(&case.script().text);
     assert_eq!(output.status.code(), Some(5), "{}", said(&output));
     assert!(said(&output).contains(&format!("mount-missing: the mount source {path} is not on this node")));
@@ -232,7 +281,11 @@ fn readiness_has_a_bound_if_the_plan_says_so() {
     case.plan.groups[0].within = Some(2);
     let output = bench.run(&case.script().text);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    assert!(said(&output).contains("stopped: not-ready: server was not ready within 2 s"), "{}", said(&output));
+    assert!(
+        said(&output).contains("stopped: not-ready: server was not ready within 2 s"),
+        "{}",
+        said(&output)
+    );
     assert!(bench.calls("client").is_empty());
     bench.nothing_runs();
 }
@@ -253,7 +306,8 @@ fn steps_run_in_order_and_a_failed_one_ends_the_run_only_if_it_is_needed() {
     for needed in [false, true] {
         let bench = Bench::with_stubs();
         let mut case = on_slurm(&bench, port());
-        let mut install = group(Role::Stage, "install", words(&["python3", "exit=9"]), &[], Ready::Ended, vec![]);
+        let mut install =
+            group(Role::Stage, "install", words(&["python3", "exit=9"]), &[], Ready::Ended, vec![]);
         install.critical = needed;
         case.prepend(install);
         let output = bench.run(&case.script().text);
@@ -278,7 +332,14 @@ fn a_signal_ends_everything_and_leaves_evidence() {
             let mut child = bench.command(&made.script().text).stderr(Stdio::piped()).spawn().unwrap();
             bench.wait_for("record/client.0.argv", &mut child);
             let pid = child.id().to_string();
-            assert!(bench.plain("bash").args(["-c", &format!("kill -{signal} {pid}")]).status().unwrap().success());
+            assert!(
+                bench
+                    .plain("bash")
+                    .args(["-c", &format!("kill -{signal} {pid}")])
+                    .status()
+                    .unwrap()
+                    .success()
+            );
             let output = child.wait_with_output().unwrap();
             assert_eq!(output.status.code(), Some(code), "{case} {signal}: {}", said(&output));
             bench.nothing_runs();
@@ -308,7 +369,13 @@ fn runs_that_start_together_import_an_image_once() {
         .enumerate()
         .map(|(number, script)| {
             let path = bench.write(&format!("{number}.sh"), script);
-            bench.plain("bash").arg(path).env("STUB_ENROOT_SLEEP", "0.5").stderr(Stdio::piped()).spawn().unwrap()
+            bench
+                .plain("bash")
+                .arg(path)
+                .env("STUB_ENROOT_SLEEP", "0.5")
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap()
         })
         .collect();
     for child in children {

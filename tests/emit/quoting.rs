@@ -27,9 +27,50 @@ impl Hostile {
     /// Returns a text of what shells, JSON and locales read in their own way, and of anything else.
     pub fn text(&mut self) -> String {
         const PARTS: [&str; 44] = [
-            "'", "\"", "\\", "$", "`", "$(", ")", "${", "}", "\n", "\r", "\t", " ", "", "-", "--", "=", ",", ";", "&", "|",
-            "<", ">", "*", "?", "[", "]", "{", "~", "#", "!", "%", "^", "$'", "\\'", "$HOME", "$(touch pwned)", "{a,b}",
-            "\u{1}", "\u{7f}", "\u{a0}", "ü", "日本", "\u{1f680}",
+            "'",
+            "\"",
+            "\\",
+            "$",
+            "`",
+            "$(",
+            ")",
+            "${",
+            "}",
+            "\n",
+            "\r",
+            "\t",
+            " ",
+            "",
+            "-",
+            "--",
+            "=",
+            ",",
+            ";",
+            "&",
+            "|",
+            "<",
+            ">",
+            "*",
+            "?",
+            "[",
+            "]",
+            "{",
+            "~",
+            "#",
+            "!",
+            "%",
+            "^",
+            "$'",
+            "\\'",
+            "$HOME",
+            "$(touch pwned)",
+            "{a,b}",
+            "\u{1}",
+            "\u{7f}",
+            "\u{a0}",
+            "ü",
+            "日本",
+            "\u{1f680}",
         ];
         let mut text = String::new();
         for _ in 0..self.below(9) {
@@ -76,7 +117,13 @@ fn any_text_reaches_an_argv_unchanged_in_any_locale() {
     // Every single character that a byte can be, and every pair with what ends a quotation.
     for code in 1..=255_u32 {
         let one = char::from_u32(code).unwrap();
-        texts.extend([one.to_string(), format!("{one}'"), format!("'{one}"), format!("\\{one}"), format!("{one}0f")]);
+        texts.extend([
+            one.to_string(),
+            format!("{one}'"),
+            format!("'{one}"),
+            format!("\\{one}"),
+            format!("{one}0f"),
+        ]);
     }
     for locale in ["C", "C.UTF-8"] {
         let got = through_bash(&texts, locale);

@@ -1,6 +1,7 @@
 //! A folder in which a script runs, with stand-ins on its PATH and what they recorded.
 
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -13,17 +14,23 @@ use crate::support::repository;
 
 /// Returns whether a program is on the PATH.
 pub fn has(program: &str) -> bool {
-    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
 }
 
-/// Returns a port that nothing listens on: below the range of the kernel's own choices.
+/// Returns a port that nothing listens on.
 pub fn port() -> u16 {
+    ports(1)
+}
+
+/// Returns the first of `count` neighbouring ports that nothing listens on: below the kernel's own
+/// choices, and apart from those of another test process.
+pub fn ports(count: u16) -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
+    let base = 10000 + u16::try_from(std::process::id() % 340).unwrap() * 64;
     loop {
-        let offset = NEXT.fetch_add(1, Ordering::Relaxed);
-        let base = 20000 + u16::try_from(std::process::id() % 8000).unwrap();
-        let port = base + offset;
-        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+        let port = base + NEXT.fetch_add(count, Ordering::Relaxed) % 1000;
+        if (port..port + count).all(|port| std::net::TcpListener::bind(("0.0.0.0", port)).is_ok()) {
             return port;
         }
     }
@@ -113,21 +120,34 @@ impl Bench {
 
     /// Returns the calls of a stand-in, in order.
     pub fn calls(&self, name: &str) -> Vec<Call> {
+        self.calls_in("record", name)
+    }
+
+    /// Returns the calls that a stand-in recorded in a folder, in order.
+    pub fn calls_in(&self, folder: &str, name: &str) -> Vec<Call> {
         let read = |number: usize, kind: &str| -> Option<Vec<String>> {
-            let bytes = fs::read(self.path(&format!("record/{name}.{number}.{kind}"))).ok()?;
+            let bytes = fs::read(self.path(&format!("{folder}/{name}.{number}.{kind}"))).ok()?;
             let text = String::from_utf8(bytes).unwrap();
             let mut entries: Vec<String> = text.split('\0').map(str::to_owned).collect();
             // Each entry is ended by a zero byte, so the last part is empty.
             assert_eq!(entries.pop().as_deref(), Some(""));
             Some(entries)
         };
-        (0..).map_while(|number| Some(Call { argv: read(number, "argv")?, env: read(number, "env")? })).collect()
+        (0..)
+            .map_while(|number| Some(Call { argv: read(number, "argv")?, env: read(number, "env")? }))
+            .collect()
     }
 
     /// Returns the evidence that a run left.
     #[track_caller]
     pub fn evidence(&self) -> serde_json::Value {
-        let path = self.path("workspace/example-recipe_example-target_throughput_3.evidence.json");
+        self.evidence_in("workspace")
+    }
+
+    /// Returns the evidence that a run left in a folder.
+    #[track_caller]
+    pub fn evidence_in(&self, folder: &str) -> serde_json::Value {
+        let path = self.path(&format!("{folder}/example-recipe_example-target_throughput_3.evidence.json"));
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
@@ -135,9 +155,15 @@ impl Bench {
     /// Fails if anything that a stand-in started still runs.
     #[track_caller]
     pub fn nothing_runs(&self) {
+        self.nothing_runs_in("record");
+    }
+
+    /// Fails if anything that recorded its process id in a folder still runs.
+    #[track_caller]
+    pub fn nothing_runs_in(&self, folder: &str) {
         let begun = Instant::now();
         loop {
-            let alive: Vec<String> = crate::support::files(&self.path("record"), ".pid")
+            let alive: Vec<String> = crate::support::files(&self.path(folder), ".pid")
                 .into_iter()
                 .filter_map(|path| fs::read_to_string(path).ok())
                 .filter(|pid| !pid.is_empty() && alive(pid))
@@ -156,7 +182,13 @@ impl Bench {
         let begun = Instant::now();
         while !self.path(path).exists() {
             assert!(begun.elapsed() < Duration::from_secs(60), "{path} did not appear");
-            assert!(child.try_wait().unwrap().is_none(), "the script ended before {path} appeared");
+            if child.try_wait().unwrap().is_some() {
+                let mut said = String::new();
+                if let Some(stderr) = &mut child.stderr {
+                    stderr.read_to_string(&mut said).unwrap();
+                }
+                panic!("the script ended before {path} appeared: {said}");
+            }
             std::thread::sleep(Duration::from_millis(20));
         }
     }

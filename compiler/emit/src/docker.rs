@@ -26,7 +26,9 @@ pub(crate) fn container(plan: &Plan, holes: &Holes) -> Option<Container> {
     let words = &plan.container;
     // Docker writes `/` where a manifest may write enroot's `#`.
     let written = [plan.image.clone(), plan.image.replacen('#', "/", 1)];
-    let image = words.iter().rposition(|word| word.as_text().is_some_and(|text| written.iter().any(|image| image == text)))?;
+    let image = words
+        .iter()
+        .rposition(|word| word.as_text().is_some_and(|text| written.iter().any(|image| image == text)))?;
     let run = words.iter().position(|word| word.as_text() == Some("run"))?;
     if run >= image {
         return None;
@@ -42,7 +44,9 @@ pub(crate) fn container(plan: &Plan, holes: &Holes) -> Option<Container> {
             text(word).starts_with(&prefix).then(|| without_prefix(word, &prefix, holes))
         })
     };
-    let has = |names: &[&str]| options.iter().any(|word| names.contains(&text(word).split('=').next().unwrap_or_default()));
+    let has = |names: &[&str]| {
+        options.iter().any(|word| names.contains(&text(word).split('=').next().unwrap_or_default()))
+    };
     let mut command: Vec<String> = words.get(..=run)?.iter().map(|word| quote::word(word, holes)).collect();
     if !has(&["--interactive", "-i", "-it"]) {
         command.push("--interactive".to_owned());
@@ -60,7 +64,8 @@ pub(crate) fn container(plan: &Plan, holes: &Holes) -> Option<Container> {
     }
     for secret in &plan.secrets {
         let by_name = format!("--env={secret}");
-        let given = options.iter().any(|word| word.as_text().is_some_and(|text| text == secret || text == by_name));
+        let given =
+            options.iter().any(|word| word.as_text().is_some_and(|text| text == secret || text == by_name));
         if !given {
             command.push(quote::quote(&by_name));
         }
@@ -84,7 +89,9 @@ fn without_prefix(word: &Word, prefix: &str, holes: &Holes) -> String {
     let mut rest = Word::new();
     for (index, piece) in word.pieces().iter().enumerate() {
         match piece {
-            recipe::plan::Piece::Text(text) if index == 0 => rest.push_text(text.strip_prefix(prefix).unwrap_or(text)),
+            recipe::plan::Piece::Text(text) if index == 0 => {
+                rest.push_text(text.strip_prefix(prefix).unwrap_or(text))
+            }
             recipe::plan::Piece::Text(text) => rest.push_text(text),
             recipe::plan::Piece::Hole(hole) => rest.push_hole(hole.clone()),
         }
@@ -105,7 +112,14 @@ pub(crate) fn write(bash: &mut Bash, plan: &Plan, container: &Container, holes: 
         bash.line("pull");
         bash.line("hand_over");
         bash.line(&format!("container_name={}", container.name));
-        host_command(bash, "step", plan, &container.words, &format!("{} -- inside \"${{handed[@]}}\"", container.entry), holes);
+        host_command(
+            bash,
+            "step",
+            plan,
+            &container.words,
+            &format!("{} -- inside \"${{handed[@]}}\"", container.entry),
+            holes,
+        );
     });
     Parts { node: false, import: false }
 }

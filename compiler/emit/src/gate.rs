@@ -51,9 +51,10 @@ pub(crate) fn checkpoints<'a>(
     let mut checkpoints = Vec::new();
     for name in plan.wants.iter().filter(|name| name.starts_with("checkpoint:")) {
         let (repository, snapshot) = match lock.pins.get(name) {
-            Some(Entry::Pinned { want: Want::Checkpoint { repository, .. }, pin: Pin::Checkpoint(snapshot) }) => {
-                (repository.as_str(), snapshot)
-            }
+            Some(Entry::Pinned {
+                want: Want::Checkpoint { repository, .. },
+                pin: Pin::Checkpoint(snapshot),
+            }) => (repository.as_str(), snapshot),
             Some(Entry::Unpinned { reason, .. }) => {
                 found.push(unpinned(name, reason));
                 continue;
@@ -105,7 +106,10 @@ fn check_path(repository: &str, file: &File, found: &mut Diagnostics) {
         );
     }
     if file.sha256.is_none() && file.blob.is_none() {
-        found.push(unpinned(&format!("{repository}/{path}"), "the lock has neither its sha256 nor its blob id"));
+        found.push(unpinned(
+            &format!("{repository}/{path}"),
+            "the lock has neither its sha256 nor its blob id",
+        ));
     }
 }
 
@@ -148,7 +152,9 @@ fn option(argv: &[Word], name: &str) -> Option<Word> {
         if word.as_text() == Some(name) {
             return words.next().cloned();
         }
-        if let Some(value) = word.as_text().and_then(|text| text.strip_prefix(name)).and_then(|text| text.strip_prefix('=')) {
+        if let Some(value) =
+            word.as_text().and_then(|text| text.strip_prefix(name)).and_then(|text| text.strip_prefix('='))
+        {
             return Some(value.into());
         }
     }

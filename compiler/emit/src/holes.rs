@@ -66,7 +66,8 @@ impl Holes {
                 .and_then(|replica| replica.ranks.get(rank as usize));
             let Some(rank) = found else { continue };
             let node = (rank.seat.pool, rank.seat.node);
-            let port = rank.ports.get("http").or_else(|| rank.ports.values().next()).cloned().unwrap_or_default();
+            let port =
+                rank.ports.get("http").or_else(|| rank.ports.values().next()).cloned().unwrap_or_default();
             let (host, address) = (Hole::Host { node }, Hole::Address { node });
             let mut part = Word::new();
             match shape {
@@ -106,7 +107,13 @@ impl Holes {
     /// Writes `host_holes`, which resolves on the submitting machine what is known there.
     /// `log_directory` is the container's, `host_log_directory` bash for the same place outside;
     /// `unique` asks for `run_id` whether or not the plan does.
-    pub(crate) fn write_host(&self, bash: &mut Bash, log_directory: &str, host_log_directory: &str, unique: bool) {
+    pub(crate) fn write_host(
+        &self,
+        bash: &mut Bash,
+        log_directory: &str,
+        host_log_directory: &str,
+        unique: bool,
+    ) {
         bash.function("host_holes", |bash| {
             if unique || self.names.keys().any(|hole| matches!(hole, Hole::Unique(_))) {
                 bash.line("run_id=$(date -u +%Y%m%dT%H%M%S)-$$");
@@ -197,7 +204,9 @@ fn inside_words(plan: &Plan) -> impl Iterator<Item = &Word> {
             recipe::plan::Ready::Started | recipe::plan::Ready::Ended => None,
         };
         let ranks = group.replicas.iter().flat_map(|replica| &replica.ranks);
-        ranks.flat_map(|rank| rank.argv.iter().chain(rank.env.values()).chain(rank.ports.values())).chain(ready)
+        ranks
+            .flat_map(|rank| rank.argv.iter().chain(rank.env.values()).chain(rank.ports.values()))
+            .chain(ready)
     });
     files.chain(groups)
 }

@@ -84,14 +84,23 @@ mod tests {
             ("lmsysorg/sglang:v0.5.14-cu130", HUB, "lmsysorg/sglang", "lmsysorg/sglang"),
             ("ubuntu:22.04", HUB, "library/ubuntu", "ubuntu"),
             ("docker.io/vllm/vllm-openai:v1", HUB, "vllm/vllm-openai", "vllm/vllm-openai"),
-            ("nvcr.io#nvidia/tensorrt-llm/release:1.3.0rc18", "nvcr.io", "nvidia/tensorrt-llm/release", "nvcr.io/nvidia/tensorrt-llm/release"),
+            (
+                "nvcr.io#nvidia/tensorrt-llm/release:1.3.0rc18",
+                "nvcr.io",
+                "nvidia/tensorrt-llm/release",
+                "nvcr.io/nvidia/tensorrt-llm/release",
+            ),
             ("nvcr.io/nvidia/x:1@sha256:ab", "nvcr.io", "nvidia/x", "nvcr.io/nvidia/x"),
             ("127.0.0.1:5055/a/b", "127.0.0.1:5055", "a/b", "127.0.0.1:5055/a/b"),
             ("127.0.0.1:5055#a/b:sha256:00", "127.0.0.1:5055", "a/b", "127.0.0.1:5055/a/b"),
             ("localhost/a:1", "localhost", "a", "localhost/a"),
         ] {
             let reference = Reference::read(written);
-            assert_eq!(reference.enroot(&digest), format!("docker://{registry}#{repository}:sha256:{hex}"), "{written}");
+            assert_eq!(
+                reference.enroot(&digest),
+                format!("docker://{registry}#{repository}:sha256:{hex}"),
+                "{written}"
+            );
             assert_eq!(reference.docker(&digest), format!("{docker}@sha256:{hex}"), "{written}");
         }
     }

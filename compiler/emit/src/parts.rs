@@ -32,10 +32,19 @@ pub(crate) fn mounts(bash: &mut Bash, plan: &Plan, holes: &Holes) {
 
 /// Writes the start of the container, with the variables in its environment that it passes on by
 /// name.
-pub(crate) fn host_command(bash: &mut Bash, by: &str, plan: &Plan, words: &[String], entry: &str, holes: &Holes) {
+pub(crate) fn host_command(
+    bash: &mut Bash,
+    by: &str,
+    plan: &Plan,
+    words: &[String],
+    entry: &str,
+    holes: &Holes,
+) {
     let mut command = vec![by.to_owned()];
     // `--export=NAME` stands for a value that `--export=NAME=VALUE` cannot hold.
-    let by_name = |value: &Word| value.pieces().iter().any(|piece| matches!(piece, Piece::Text(text) if text.contains([',', '\n'])));
+    let by_name = |value: &Word| {
+        value.pieces().iter().any(|piece| matches!(piece, Piece::Text(text) if text.contains([',', '\n'])))
+    };
     if plan.passed.values().any(by_name) {
         let pairs: Vec<String> = plan
             .passed

@@ -19,7 +19,10 @@ pub(crate) fn refuse(plan: &Plan, digest: &Digest, lock: &Lock, found: &mut Diag
     {
         found.push(
             Diagnostic::error(LOCK_STALE, format!("the lock of `{}` is of another plan", plan.recipe))
-                .why(format!("the manifests give `{digest}` on `{}`, the lock says `{}`", plan.target, locked.plan))
+                .why(format!(
+                    "the manifests give `{digest}` on `{}`, the lock says `{}`",
+                    plan.target, locked.plan
+                ))
                 .help("run `recipec lock` and look at what changed"),
         );
     }
@@ -44,7 +47,10 @@ fn topology(plan: &Plan, found: &mut Diagnostics) {
     if !why.is_empty() {
         let mut diagnostic = Diagnostic::error(
             SCRIPT_TOPOLOGY,
-            format!("`{}` on `{}` is more than one script of one container can start", plan.recipe, plan.target),
+            format!(
+                "`{}` on `{}` is more than one script of one container can start",
+                plan.recipe, plan.target
+            ),
         );
         for reason in why {
             diagnostic = diagnostic.why(reason);
@@ -54,12 +60,10 @@ fn topology(plan: &Plan, found: &mut Diagnostics) {
 }
 
 fn words(plan: &Plan, found: &mut Diagnostics) {
-    let nul = holes::words(plan)
-        .flat_map(recipe::plan::Word::pieces)
-        .find_map(|piece| match piece {
-            Piece::Text(text) if text.contains('\0') => Some(text),
-            _ => None,
-        });
+    let nul = holes::words(plan).flat_map(recipe::plan::Word::pieces).find_map(|piece| match piece {
+        Piece::Text(text) if text.contains('\0') => Some(text),
+        _ => None,
+    });
     if let Some(text) = nul {
         found.push(
             Diagnostic::error(SCRIPT_TEXT, format!("{text:?} of `{}` holds a zero byte", plan.recipe))

@@ -41,9 +41,9 @@ impl<'a> Source<'a> {
     #[must_use]
     pub fn new(lock: &'a Lock, files: &'a BTreeMap<Digest, Vec<File>>) -> Self {
         let text = lock.write();
-        let stated = lock::parse_json(&text)
-            .ok()
-            .and_then(|document| document.get("seal").and_then(|seal| seal.as_str()).and_then(|seal| seal.parse().ok()));
+        let stated = lock::parse_json(&text).ok().and_then(|document| {
+            document.get("seal").and_then(|seal| seal.as_str()).and_then(|seal| seal.parse().ok())
+        });
         Self { lock, seal: stated.unwrap_or_else(|| Digest::of(text.as_bytes())), files }
     }
 }
@@ -53,7 +53,8 @@ impl<'a> Source<'a> {
 pub fn path(plan: &Plan) -> String {
     let job = plan.job.map_or_else(|| "point".to_owned(), |job| job.to_string());
     let plain = |name: &str| -> String {
-        let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+') { c } else { '_' };
+        let safe =
+            |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+') { c } else { '_' };
         let name: String = name.chars().map(safe).collect();
         if name.is_empty() || name.starts_with('.') { format!("_{name}") } else { name }
     };
@@ -101,11 +102,16 @@ pub fn script_at(plan: &Plan, source: &Source<'_>, site: &Site) -> Result<Script
     let container = image.as_ref().and_then(|image| Container::of(plan, site, image, &holes));
     if image.is_some() && container.is_none() {
         found.push(
-            Diagnostic::error(SCRIPT_TOPOLOGY, format!("the container command of `{}` names no image", plan.target))
-                .why("the pinned image has to stand in the place of the wanted one"),
+            Diagnostic::error(
+                SCRIPT_TOPOLOGY,
+                format!("the container command of `{}` names no image", plan.target),
+            )
+            .why("the pinned image has to stand in the place of the wanted one"),
         );
     }
-    let (Some(image), Some(container), Some(workspace), false) = (image, container, workspace, found.has_errors()) else {
+    let (Some(image), Some(container), Some(workspace), false) =
+        (image, container, workspace, found.has_errors())
+    else {
         return Err(found);
     };
 
@@ -115,7 +121,12 @@ pub fn script_at(plan: &Plan, source: &Source<'_>, site: &Site) -> Result<Script
     bash.raw(STATE);
     bash.line("");
     let outside = quote::word(&workspace.mount.from, &holes);
-    holes.write_host(&mut bash, &workspace.inside, &format!("{}\"\"", outside.trim_end_matches('/')), container.needs_run_id());
+    holes.write_host(
+        &mut bash,
+        &workspace.inside,
+        &format!("{}\"\"", outside.trim_end_matches('/')),
+        container.needs_run_id(),
+    );
     holes.write_job(&mut bash);
     let mut handed = holes.handed();
     handed.extend(GIVEN.iter().map(|name| format!("\"{name}=${name}\"")));
@@ -132,18 +143,35 @@ pub fn script_at(plan: &Plan, source: &Source<'_>, site: &Site) -> Result<Script
 }
 
 /// What one part hands to another beside the holes.
-const GIVEN: [&str; 6] = ["given_gate", "given_script", "given_image_seen", "given_image_variables", "given_node", "given_started"];
+const GIVEN: [&str; 6] = [
+    "given_gate",
+    "given_script",
+    "given_image_seen",
+    "given_image_variables",
+    "given_node",
+    "given_started",
+];
 
 /// What every part keeps.
 const STATE: &str = include_str!("runtime/state.sh");
 
 fn header(bash: &mut Bash, plan: &Plan, plan_digest: &Digest, seal: &Digest) {
     bash.line("#!/usr/bin/env bash");
-    bash.comment(&format!("`{}` on `{}`, {}, written by recipec: change the manifest, not this file.", plan.recipe, plan.target, evidence::mode(plan)));
+    bash.comment(&format!(
+        "`{}` on `{}`, {}, written by recipec: change the manifest, not this file.",
+        plan.recipe,
+        plan.target,
+        evidence::mode(plan)
+    ));
     bash.comment(&format!("plan {plan_digest}"));
     bash.comment(&format!("lock {seal}"));
-    let runner = holes::words(plan).flat_map(recipe::plan::Word::pieces).any(|piece| *piece == recipe::plan::Piece::Hole(recipe::plan::Hole::Runner));
-    bash.comment(&format!("Run it in the checked-out repository: {}bash THIS", if runner { "RUNNER_NAME=... " } else { "" }));
+    let runner = holes::words(plan)
+        .flat_map(recipe::plan::Word::pieces)
+        .any(|piece| *piece == recipe::plan::Piece::Hole(recipe::plan::Hole::Runner));
+    bash.comment(&format!(
+        "Run it in the checked-out repository: {}bash THIS",
+        if runner { "RUNNER_NAME=... " } else { "" }
+    ));
     bash.line("#");
     bash.comment("shellcheck disable=SC2317,SC2329 # one set of functions serves every plan; this one may not call all of them");
     bash.line("set -euo pipefail");
@@ -172,8 +200,15 @@ fn pinned_image<'a>(plan: &Plan, lock: &'a Lock, site: &Site, found: &mut Diagno
         None => {
             let has: Vec<&str> = image.platforms.keys().map(String::as_str).collect();
             found.push(
-                Diagnostic::error(SCRIPT_PLATFORM, format!("`{}` has no image for `{}`", plan.image, site.platform))
-                    .why(format!("target `{}` needs it; the image has {}", plan.target, has.join(", "))),
+                Diagnostic::error(
+                    SCRIPT_PLATFORM,
+                    format!("`{}` has no image for `{}`", plan.image, site.platform),
+                )
+                .why(format!(
+                    "target `{}` needs it; the image has {}",
+                    plan.target,
+                    has.join(", ")
+                )),
             );
             return None;
         }
@@ -219,7 +254,13 @@ impl Container {
 }
 
 /// Adds what every script does alike.
-fn fixed(bash: &mut Bash, plan: &Plan, checkpoints: &[gate::Checkpoint<'_>], parts: Parts, runtime: &Runtime) {
+fn fixed(
+    bash: &mut Bash,
+    plan: &Plan,
+    checkpoints: &[gate::Checkpoint<'_>],
+    parts: Parts,
+    runtime: &Runtime,
+) {
     bash.raw(include_str!("runtime/common.sh"));
     bash.line("");
     bash.raw(include_str!("runtime/process.sh"));
@@ -231,7 +272,11 @@ fn fixed(bash: &mut Bash, plan: &Plan, checkpoints: &[gate::Checkpoint<'_>], par
             bash.raw(include_str!("runtime/download.sh"));
         }
     }
-    for text in [include_str!("runtime/evidence.sh"), include_str!("runtime/inside.sh"), include_str!("runtime/host.sh")] {
+    for text in [
+        include_str!("runtime/evidence.sh"),
+        include_str!("runtime/inside.sh"),
+        include_str!("runtime/host.sh"),
+    ] {
         bash.line("");
         bash.raw(text);
     }

@@ -59,7 +59,11 @@ impl Site {
         Self {
             platform: target.hardware.platform.value.clone(),
             runtime,
-            staged: checkpoints.staged.iter().map(|(name, path)| (name.clone(), path.value.clone())).collect(),
+            staged: checkpoints
+                .staged
+                .iter()
+                .map(|(name, path)| (name.clone(), path.value.clone()))
+                .collect(),
             cache: checkpoints.cache.as_ref().map(|path| path.value.clone()),
             directory: checkpoints.directory.as_ref().map(|path| path.value.clone()),
             readonly: storage(false),
@@ -73,11 +77,15 @@ impl Site {
         let outside = plan
             .mounts
             .iter()
-            .filter_map(|mount| Some((mount.from.as_text()?, below(path, mount.to.as_text()?)?, mount.readonly)))
+            .filter_map(|mount| {
+                Some((mount.from.as_text()?, below(path, mount.to.as_text()?)?, mount.readonly))
+            })
             .min_by_key(|(_, rest, _)| rest.len())
             .map(|(from, rest, readonly)| (format!("{}{rest}", from.trim_end_matches('/')), readonly));
         let Some((host, readonly)) = outside else { return true };
-        let longest = |paths: &[String]| paths.iter().filter(|path| below(&host, path).is_some()).map(String::len).max();
+        let longest = |paths: &[String]| {
+            paths.iter().filter(|path| below(&host, path).is_some()).map(String::len).max()
+        };
         !readonly && longest(&self.readonly) <= longest(&self.writable)
     }
 }
@@ -110,8 +118,9 @@ pub(crate) fn workspace(plan: &Plan) -> Option<Workspace<'_>> {
         }
     }
     let trimmed = directory.map(|path| path.trim_end_matches('/'));
-    let at_directory =
-        |mount: &&Mount| trimmed.is_some() && mount.to.as_text().map(|to| to.trim_end_matches('/')) == trimmed;
+    let at_directory = |mount: &&Mount| {
+        trimmed.is_some() && mount.to.as_text().map(|to| to.trim_end_matches('/')) == trimmed
+    };
     let of_repository = |mount: &&Mount| mount.from == Word::hole(recipe::plan::Hole::Workspace);
     let mount = plan.mounts.iter().find(at_directory).or_else(|| plan.mounts.iter().find(of_repository))?;
     let inside = mount.to.as_text()?.trim_end_matches('/').to_owned();

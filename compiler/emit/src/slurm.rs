@@ -23,7 +23,13 @@ pub(crate) struct Container {
 
 /// Puts the pinned image into the container command: a squash file named by its digest, or the
 /// reference itself. `None` if the command names no image.
-pub(crate) fn container(plan: &Plan, folder: Option<&str>, name: &str, reference: &str, holes: &Holes) -> Option<Container> {
+pub(crate) fn container(
+    plan: &Plan,
+    folder: Option<&str>,
+    name: &str,
+    reference: &str,
+    holes: &Holes,
+) -> Option<Container> {
     const OPTION: &str = "--container-image";
     let mut squash = None;
     let mut words = Vec::new();
@@ -34,13 +40,15 @@ pub(crate) fn container(plan: &Plan, folder: Option<&str>, name: &str, reference
             Some(Piece::Text(text)) if text == OPTION && word.pieces().len() == 1 => {
                 rest.next().and_then(Word::as_text).map(str::to_owned)
             }
-            Some(Piece::Text(text)) => match text.strip_prefix(OPTION).and_then(|text| text.strip_prefix('=')) {
-                Some(value) => Some(value.to_owned()),
-                None => {
-                    words.push(quote::word(word, holes));
-                    continue;
+            Some(Piece::Text(text)) => {
+                match text.strip_prefix(OPTION).and_then(|text| text.strip_prefix('=')) {
+                    Some(value) => Some(value.to_owned()),
+                    None => {
+                        words.push(quote::word(word, holes));
+                        continue;
+                    }
                 }
-            },
+            }
             _ => {
                 words.push(quote::word(word, holes));
                 continue;
@@ -48,7 +56,9 @@ pub(crate) fn container(plan: &Plan, folder: Option<&str>, name: &str, reference
         };
         found = true;
         let value = value.unwrap_or_default();
-        let written = value.starts_with('/').then(|| value.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned());
+        let written = value
+            .starts_with('/')
+            .then(|| value.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned());
         if let Some(folder) = folder.map(str::to_owned).or(written) {
             squash = Some(quote(&format!("{}/{name}", folder.trim_end_matches('/'))));
             words.push("\"--container-image=$squash\"".to_owned());
@@ -60,7 +70,13 @@ pub(crate) fn container(plan: &Plan, folder: Option<&str>, name: &str, reference
 }
 
 /// Writes the part on the submitting machine, and the part on the node.
-pub(crate) fn write(bash: &mut Bash, plan: &Plan, container: &Container, import: Import, holes: &Holes) -> Parts {
+pub(crate) fn write(
+    bash: &mut Bash,
+    plan: &Plan,
+    container: &Container,
+    import: Import,
+    holes: &Holes,
+) -> Parts {
     if let Some(squash) = &container.squash {
         bash.line(&format!("squash={squash}"));
         bash.line("");
@@ -70,7 +86,11 @@ pub(crate) fn write(bash: &mut Bash, plan: &Plan, container: &Container, import:
     let creates = plan.mounts.iter().any(|mount| mount.create);
     // A step that allocates by itself cannot be preceded by another on the same node, unless that
     // one is found first. It is, where something has to be made on the node.
-    let node = if plan.allocate.is_some() { import_there || !plan.mounts.is_empty() } else { import_there || creates };
+    let node = if plan.allocate.is_some() {
+        import_there || !plan.mounts.is_empty()
+    } else {
+        import_there || creates
+    };
     if node {
         bash.comment("On the node, outside any container.");
         bash.function("node", |bash| {
@@ -132,13 +152,20 @@ fn request(plan: &Plan, holes: &Holes) -> Vec<String> {
             Some(Piece::Text(text)) => text.as_str(),
             _ => "",
         };
-        if first.starts_with("--container-") || first.starts_with("--no-container-") || first.starts_with("--export") {
+        if first.starts_with("--container-")
+            || first.starts_with("--no-container-")
+            || first.starts_with("--export")
+        {
             // `--container-image VALUE`; the flags without a value are these.
             let flag = first.contains('=')
                 || first.starts_with("--no-")
                 || matches!(
                     first,
-                    "--container-mount-home" | "--container-remap-root" | "--container-writable" | "--container-readonly" | "--container-entrypoint"
+                    "--container-mount-home"
+                        | "--container-remap-root"
+                        | "--container-writable"
+                        | "--container-readonly"
+                        | "--container-entrypoint"
                 );
             if !flag {
                 rest.next();

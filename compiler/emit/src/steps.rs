@@ -28,13 +28,24 @@ pub(crate) fn write(
     for (index, group) in plan.groups.iter().enumerate() {
         for (number, rank) in ranks(group).enumerate() {
             bash.comment(&format!("{}: {}", group.kind, name(&names, index, number)));
-            bash.function(&format!("process_{index}_{number}"), |bash| process(bash, plan, group, rank, lock, holes));
+            bash.function(&format!("process_{index}_{number}"), |bash| {
+                process(bash, plan, group, rank, lock, holes)
+            });
         }
     }
     bash.comment("The order in which everything runs.");
     bash.function("run_plan", |bash| {
         write_files(bash, plan, workspace, holes);
-        let mut order = Order { bash, plan, site, checkpoints, holes, names, gated: false, awaited: vec![false; plan.groups.len()] };
+        let mut order = Order {
+            bash,
+            plan,
+            site,
+            checkpoints,
+            holes,
+            names,
+            gated: false,
+            awaited: vec![false; plan.groups.len()],
+        };
         for index in (0..plan.groups.len()).filter(|index| *index != plan.finish) {
             order.start(index);
         }
@@ -54,10 +65,14 @@ fn names(plan: &Plan) -> Vec<Vec<String>> {
     for group in &plan.groups {
         let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
         let plain: String = group.name.chars().map(safe).collect();
-        let plain = if plain.starts_with('-') || plain.is_empty() { format!("process{plain}") } else { plain };
+        let plain =
+            if plain.starts_with('-') || plain.is_empty() { format!("process{plain}") } else { plain };
         let unique = |_: &Rank| {
             let numbered = (2..).map(|number| format!("{plain}-{number}"));
-            let name = std::iter::once(plain.clone()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or_default();
+            let name = std::iter::once(plain.clone())
+                .chain(numbered)
+                .find(|name| !taken.contains(name))
+                .unwrap_or_default();
             taken.insert(name.clone());
             name
         };
@@ -82,7 +97,12 @@ fn process(bash: &mut Bash, plan: &Plan, group: &Group, rank: &Rank, lock: &Lock
     let declared: Vec<String> =
         rank.env.iter().map(|(name, value)| quote::pair(name, value, holes)).collect();
     bash.array("declared", &declared);
-    let secrets: Vec<String> = plan.secrets.iter().filter(|name| !rank.env.contains_key(*name) && !rank.unset.contains(*name)).map(|name| quote(name)).collect();
+    let secrets: Vec<String> = plan
+        .secrets
+        .iter()
+        .filter(|name| !rank.env.contains_key(*name) && !rank.unset.contains(*name))
+        .map(|name| quote(name))
+        .collect();
     bash.array("secrets", &secrets);
     let unset: Vec<String> = rank.unset.iter().map(|name| quote(name)).collect();
     bash.array("unset_names", &unset);
@@ -94,7 +114,9 @@ fn downloaded<'l>(plan: &Plan, argv: &[Word], lock: &'l Lock) -> Option<(usize, 
     plan.wants.iter().find_map(|name| {
         let Some(Entry::Pinned { want, pin }) = lock.pins.get(name) else { return None };
         let (repository, snapshot) = match (want, pin) {
-            (Want::Checkpoint { repository, .. }, Pin::Checkpoint(snapshot)) if !dataset => (repository, snapshot),
+            (Want::Checkpoint { repository, .. }, Pin::Checkpoint(snapshot)) if !dataset => {
+                (repository, snapshot)
+            }
             (Want::Dataset { repository, .. }, Pin::Dataset(snapshot)) if dataset => (repository, snapshot),
             _ => return None,
         };
@@ -177,7 +199,8 @@ impl Order<'_, '_> {
         for (number, rank) in ranks(group).enumerate() {
             let name = name(&self.names, index, number).to_owned();
             let checkpoint = self.checkpoints.iter().enumerate().find(|(_, checkpoint)| {
-                group.kind == "download" && rank.argv.iter().any(|word| word.as_text() == Some(checkpoint.repository))
+                group.kind == "download"
+                    && rank.argv.iter().any(|word| word.as_text() == Some(checkpoint.repository))
             });
             self.bash.line(&format!("process_{index}_{number}"));
             if let Some((number, checkpoint)) = checkpoint {
@@ -186,7 +209,9 @@ impl Order<'_, '_> {
                     self.bash.line(&format!("checkpoint_{number}"));
                     self.bash.line(&format!("fetch {name}"));
                 } else {
-                    self.bash.comment("Its place is read-only by the target: it is there, or the gate stops the run.");
+                    self.bash.comment(
+                        "Its place is read-only by the target: it is there, or the gate stops the run.",
+                    );
                 }
             } else if matches!(group.ready, Ready::Ended) {
                 self.bash.line(&format!("run_to_end {name} {} {critical}", quote(&group.kind)));
@@ -207,7 +232,11 @@ impl Order<'_, '_> {
                 self.bash.line("gate");
             }
         }
-        let after = if index == self.plan.finish { (0..self.plan.groups.len()).collect() } else { group.after.clone() };
+        let after = if index == self.plan.finish {
+            (0..self.plan.groups.len()).collect()
+        } else {
+            group.after.clone()
+        };
         for needed in after {
             self.wait(needed);
         }

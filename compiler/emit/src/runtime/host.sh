@@ -41,7 +41,7 @@ host_begin() {
   host_holes
   evidence_path=$host_log_directory/$stem.evidence.json
   mkdir -p -- "$host_log_directory" || stop log-unwritable 5 "$host_log_directory cannot be made"
-  rm -f -- "$evidence_path"
+  rm -f -- "$evidence_path" "$host_log_directory/$stem.start"
   trap host_exit EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM

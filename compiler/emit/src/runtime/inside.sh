@@ -50,7 +50,6 @@ inside() {
   [[ -n $given_node ]] || given_node=${SLURMD_NODENAME:-$(</proc/sys/kernel/hostname)}
   log_directory=$hole_logdir
   mkdir -p -- "$log_directory"
-  : >"$log_directory/$stem.start"
   trap inside_exit EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM
@@ -58,5 +57,7 @@ inside() {
   image_variables
   image_provenance
   job_holes
+  # Marks what is older than the run, and tells the submitting machine which job this is.
+  printf '%s\n' "$hole_job" >"$log_directory/$stem.start"
   run_plan
 }

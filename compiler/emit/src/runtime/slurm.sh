@@ -14,13 +14,13 @@ allocate() {
   cat -- "$allocation_log" >&2
   learn_job
   rm -f -- "$allocation_log"
-  [[ $status == 0 && -n ${hole_job:-} ]] || stop allocation-refused 5 "salloc ended with $status"
+  [[ $status == 0 && -n $hole_job ]] || stop allocation-refused 5 "salloc ended with $status"
   say "job $hole_job"
 }
 
 learn_job() {
   local line
-  [[ -n ${allocation_log:-} && -r $allocation_log && -z ${hole_job:-} ]] || return 0
+  [[ -n $allocation_log && -r $allocation_log && -z $hole_job ]] || return 0
   while IFS= read -r line; do
     if [[ $line =~ (Granted|Pending)\ job\ allocation\ ([0-9]+) ]]; then
       hole_job=${BASH_REMATCH[2]}
@@ -38,20 +38,27 @@ find_node() {
   [[ -n $given_node ]] || stop allocation-refused 5 'the node did not say its name'
 }
 
-# release: ends the step, lets it write its evidence, and gives the nodes back.
+# release: ends the step, lets it write its evidence, and gives the nodes back. A signal to srun
+# itself would kill the step at once, so the signal goes to the step through the scheduler.
 release() {
   local waited
   learn_job
-  if [[ -n ${step_pid:-} ]]; then
-    kill -TERM "$step_pid" 2>/dev/null
-    [[ -z ${hole_job:-} ]] || scancel --signal=TERM "$hole_job" 2>/dev/null
+  if [[ -z $hole_job && -r $host_log_directory/$stem.start ]]; then
+    hole_job=$(<"$host_log_directory/$stem.start")
+  fi
+  if [[ -n $step_pid ]]; then
+    if [[ -n $hole_job ]]; then
+      scancel --signal=TERM "$hole_job" 2>/dev/null
+    else
+      kill -TERM "$step_pid" 2>/dev/null
+    fi
     for ((waited = 0; waited < 200; waited++)); do
       kill -0 "$step_pid" 2>/dev/null || break
       sleep 0.2
     done
-    kill -KILL "$step_pid" 2>/dev/null
+    kill -TERM "$step_pid" 2>/dev/null
   fi
-  if [[ -n ${hole_job:-} ]]; then
+  if [[ -n $hole_job ]]; then
     scancel "$hole_job"
     for ((waited = 0; waited < 100; waited++)); do
       squeue -h -j "$hole_job" -t all -o %T 2>/dev/null | grep -qE 'PENDING|RUNNING|SUSPENDED|COMPLETING' || break
