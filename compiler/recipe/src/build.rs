@@ -328,10 +328,11 @@ impl Stages<'_> {
 }
 
 fn download(repository: &str, folder: Option<&str>, dataset: bool) -> Process {
-    let mut head: Vec<Word> = ["hf", "download", repository].map(Word::from).to_vec();
+    let mut head: Vec<Word> = ["hf", "download"].map(Word::from).to_vec();
     if dataset {
         head.extend(["--repo-type", "dataset"].map(Word::from));
     }
+    head.push(Word::from(repository));
     if let Some(folder) = folder {
         head.extend(["--local-dir", folder].map(Word::from));
     }

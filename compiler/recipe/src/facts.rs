@@ -28,6 +28,14 @@ pub fn checkpoint(recipe: &Recipe, known: &Known) -> Checkpoint {
         chat_template,
         thinks_by_default,
         weight_bytes,
+        shared_experts,
+        expert_width,
+        quantization_block,
+        plain_head,
+        kv_cache_quantization,
+        kv_scales,
+        ssm_type,
+        config_members,
     )
 }
 
@@ -58,7 +66,7 @@ pub fn curve<'a>(speculative: &'a Speculative, known: &'a Known) -> Option<&'a k
         .curves
         .get(name)
         .or(curve.stated.as_ref())
-        .or_else(|| engine::committed().get(name).map(|committed| &committed.curve))
+        .or_else(|| engine::curves::committed().get(name).map(|committed| &committed.curve))
 }
 
 /// Returns `on` or `off`: whether a recipe's traffic thinks. `None` where nobody says.

@@ -2,8 +2,10 @@
 //! away from it in eval runs.
 
 use diag::Diagnostics;
+use engine::Engine;
+use engine::acceptance::{self, Claim, Injection};
+use engine::curves::Drafting;
 use engine::known::{Checkpoint, Known};
-use engine::{Claim, Drafting, Engine};
 
 use crate::command::Given;
 use crate::facts;
@@ -14,7 +16,7 @@ use crate::recipe::{Recipe, Speculative};
 /// What is told to the engine, or kept away from it.
 pub(crate) struct Told {
     mode: Mode,
-    injection: Option<engine::Injection>,
+    injection: Option<Injection>,
 }
 
 /// Returns what a recipe claims of its acceptance, for those who judge it.
@@ -53,7 +55,7 @@ pub(crate) fn acceptance(
         .and_then(|speculative| claim(recipe, speculative, checkpoint, known))
         .and_then(|claim| claim.length())
         .zip(Engine::parse(&recipe.engine.value))
-        .and_then(|(length, engine)| engine::injection(engine, &length));
+        .and_then(|(length, engine)| acceptance::injection(engine, &length));
     Told { mode, injection }
 }
 

@@ -175,41 +175,54 @@ fn facts(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<known::Checkpoin
         "heads",
         "kvHeads",
         "experts",
+        "sharedExperts",
+        "expertWidth",
         "quantization",
         "quantizationAlgorithm",
+        "quantizationBlock",
+        "kvCacheQuantization",
+        "kvScales",
         "producer",
         "chatTemplate",
         "thinksByDefault",
         "weightBytes",
+        "plainHead",
+        "ssmType",
     ];
     let record = Record::open(tree, "`facts`", &fields, out)?;
-    let words = |name: &str, out: &mut Diagnostics| {
+    let word = |name: &str, out: &mut Diagnostics| {
         record.optional(name, out, |tree, _, out| {
             fact(tree, out, |tree, what, out| Some(schema::text(tree, what, out)?.value))
         })
     };
-    let mut facts = known::Checkpoint {
-        architecture: words("architecture", out),
-        quantization: words("quantization", out),
-        quantization_algorithm: words("quantizationAlgorithm", out),
-        producer: words("producer", out),
-        ..known::Checkpoint::default()
-    };
-    let numbers =
+    let number =
         |name: &str, out: &mut Diagnostics| record.optional(name, out, |tree, _, out| fact(tree, out, whole));
-    facts.context = numbers("context", out);
-    facts.heads = numbers("heads", out);
-    facts.kv_heads = numbers("kvHeads", out);
-    facts.experts = numbers("experts", out);
-    facts.weight_bytes = numbers("weightBytes", out);
-    let booleans = |name: &str, out: &mut Diagnostics| {
+    let yes = |name: &str, out: &mut Diagnostics| {
         record.optional(name, out, |tree, _, out| {
             fact(tree, out, |tree, what, out| Some(schema::boolean(tree, what, out)?.value))
         })
     };
-    facts.chat_template = booleans("chatTemplate", out);
-    facts.thinks_by_default = booleans("thinksByDefault", out);
-    Some(facts)
+    Some(known::Checkpoint {
+        architecture: word("architecture", out),
+        context: number("context", out),
+        heads: number("heads", out),
+        kv_heads: number("kvHeads", out),
+        experts: number("experts", out),
+        shared_experts: number("sharedExperts", out),
+        expert_width: number("expertWidth", out),
+        quantization: word("quantization", out),
+        quantization_algorithm: word("quantizationAlgorithm", out),
+        quantization_block: number("quantizationBlock", out),
+        kv_cache_quantization: word("kvCacheQuantization", out),
+        kv_scales: yes("kvScales", out),
+        producer: word("producer", out),
+        chat_template: yes("chatTemplate", out),
+        thinks_by_default: yes("thinksByDefault", out),
+        weight_bytes: number("weightBytes", out),
+        plain_head: number("plainHead", out),
+        ssm_type: word("ssmType", out),
+        config_members: None,
+    })
 }
 
 fn whole(tree: &Tree, what: &str, out: &mut Diagnostics) -> Option<u64> {

@@ -41,7 +41,7 @@ pub(crate) fn report(
         if let Some(speculative) = &one.speculative {
             let checkpoint = facts::checkpoint(recipe, known);
             if let Some(claim) = inject::claim(recipe, speculative, &checkpoint, known) {
-                for finding in engine::judge(&claim) {
+                for finding in engine::acceptance::judge(&claim) {
                     keep(&mut seen, diagnostic(&finding, recipe, one), job);
                 }
             }
