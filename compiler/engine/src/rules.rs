@@ -16,9 +16,9 @@ mod workload;
 
 use diag::Severity;
 
+use crate::Engine;
 use crate::finding::Finding;
 use crate::view::View;
-use crate::{Engine, Version};
 
 /// One rule.
 pub(crate) struct Rule {
@@ -40,7 +40,7 @@ const WAIVERS: &str = include_str!("../tables/waivers.table");
 
 pub(crate) fn check(view: &View<'_>, findings: &mut Vec<Finding>) {
     let engine = view.table.engine();
-    let version = Version::parse(view.table.version());
+    let waived = waived(view);
     let groups = [
         sglang::RULES,
         sglang_speculation::RULES,
@@ -53,9 +53,8 @@ pub(crate) fn check(view: &View<'_>, findings: &mut Vec<Finding>) {
         labels::RULES,
     ];
     for rule in groups.into_iter().flatten() {
-        let within = (rule.from.is_empty() || version >= Version::parse(rule.from))
-            && (rule.to.is_empty() || version <= Version::parse(rule.to));
-        if rule.engine.is_some_and(|of| of != engine) || !within || waived(view, rule.id) {
+        let other = rule.engine.is_some_and(|of| of != engine);
+        if other || !view.table.is_within(rule.from, rule.to) || waived.contains(&rule.id) {
             continue;
         }
         for mut finding in (rule.check)(view) {
@@ -76,16 +75,16 @@ pub(crate) fn check(view: &View<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Whether the recipe or the table of images waives a rule: a branch image may differ from the
+/// The rules that the recipe or the table of images waives: a branch image may differ from the
 /// release that it states.
-fn waived(view: &View<'_>, id: &str) -> bool {
-    view.launch.waivers.contains_key(id)
-        || WAIVERS.lines().any(|line| {
-            let mut cells = line.split('\t');
-            cells.next() == Some("waive")
-                && cells.next().is_some_and(|image| view.launch.image.split('@').next() == Some(image))
-                && cells.next() == Some(id)
-        })
+fn waived<'l>(view: &View<'l>) -> Vec<&'l str> {
+    let image = view.launch.image.split('@').next().unwrap_or("");
+    let by_image = WAIVERS.lines().filter_map(|line| {
+        let mut cells = line.split('\t');
+        let here = cells.next() == Some("waive") && cells.next() == Some(image);
+        cells.next().filter(|_| here)
+    });
+    view.launch.waivers.keys().map(String::as_str).chain(by_image).collect()
 }
 
 /// Architectures by name. A range of numbers would put `sm_120` with `sm_100`, and they differ.

@@ -141,6 +141,7 @@ pub struct Book {
     variables: BTreeMap<&'static str, u32>,
     renamed: Vec<(u32, &'static str, &'static str)>,
     indexes: Vec<OnceLock<Index>>,
+    words: OnceLock<BTreeMap<&'static str, Vec<&'static str>>>,
 }
 
 /// Spellings of one version, sorted.
@@ -182,6 +183,7 @@ impl Book {
             variables: BTreeMap::new(),
             renamed: Vec::new(),
             indexes: Vec::new(),
+            words: OnceLock::new(),
         };
         for line in text.lines() {
             let mut cells = line.split('\t');
@@ -308,6 +310,19 @@ impl Table {
         self.book.versions.get(self.at).copied().unwrap_or("")
     }
 
+    /// Returns whether this version is among those from `from` to `to`; empty for no bound.
+    #[must_use]
+    pub fn is_within(&self, from: &str, to: &str) -> bool {
+        // Bounds are mostly versions of the table, whose places tell their order.
+        let bound = |text: &str| self.book.versions.iter().position(|known| *known == text);
+        let mine = || Version::parse(self.version());
+        let after = from.is_empty()
+            || bound(from).map_or_else(|| mine() >= Version::parse(from), |place| self.at >= place);
+        let before =
+            to.is_empty() || bound(to).map_or_else(|| mine() <= Version::parse(to), |place| self.at <= place);
+        after && before
+    }
+
     /// Returns how this version reads its command line.
     #[must_use]
     pub fn parser(&self) -> Parser {
@@ -419,6 +434,20 @@ impl Table {
             .iter()
             .filter(move |(_, versions)| *versions & 1 << at != 0)
             .map(|(name, _)| *name)
+    }
+
+    /// Returns the variables of this version that have a word between their underscores.
+    pub fn variables_with_word(&self, word: &str) -> impl Iterator<Item = &'static str> {
+        let book = self.book;
+        let words = book.words.get_or_init(|| {
+            let mut words: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+            for name in book.variables.keys() {
+                name.split('_').for_each(|word| words.entry(word).or_default().push(name));
+            }
+            words
+        });
+        let table = *self;
+        words.get(word).into_iter().flatten().copied().filter(move |name| table.reads_variable(name))
     }
 
     /// Returns the new name of a renamed variable; `old` may still be read.

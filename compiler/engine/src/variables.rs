@@ -130,13 +130,16 @@ fn containing<'v>(view: &View<'v>, name: &str) -> Option<&'v str> {
     if words.len() < 3 {
         return None;
     }
+    // The longest word is the rarest; where it is a kernel's own name, one other word may be missing.
+    let key = words.iter().copied().max_by_key(|word| word.len())?;
+    let named = key.len() >= 5 && key.bytes().any(|byte| byte.is_ascii_digit());
+    let prefixes = view.table.engine().variable_prefixes();
     view.table
-        .variables()
-        .filter(|known| {
-            view.table.engine().variable_prefixes().iter().any(|prefix| known.starts_with(prefix))
-        })
+        .variables_with_word(key)
+        .filter(|known| *known != name && prefixes.iter().any(|prefix| known.starts_with(prefix)))
         .find(|known| {
-            let mut theirs = known.split('_');
-            *known != name && words.iter().all(|word| theirs.any(|their| their == *word))
+            let theirs: Vec<&str> = known.split('_').collect();
+            let missing = words.iter().filter(|word| !theirs.contains(word)).count();
+            missing == 0 || named && missing == 1
         })
 }
