@@ -11,6 +11,8 @@ mod sets;
 mod simple;
 mod strings;
 
+pub(crate) use operators::{HAS, NEGATE, NOT, tightness};
+
 use nom::Parser;
 use nom::combinator::cut;
 use nom::sequence::{delimited, preceded, terminated};

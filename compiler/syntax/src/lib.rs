@@ -5,7 +5,9 @@
 //! what is wrong with the text stands in the diagnostics.
 
 mod builder;
+pub mod compare;
 mod cook;
+mod format;
 #[doc(hidden)]
 pub mod generate;
 mod grammar;
@@ -18,6 +20,7 @@ mod tokens;
 pub mod tree;
 
 pub use builder::{MAX_DEPTH, MAX_FINDINGS};
+pub use format::{format, format_ir, format_unchecked};
 pub use interner::{Interner, Symbol};
 pub use lex::lex;
 pub use tree::{ExprId, Tree};

@@ -20,11 +20,11 @@ enum Side {
 }
 
 /// How tight `!` binds: `!a + b` is `!(a + b)`, `!a == b` is `(!a) == b`.
-const NOT: u8 = 7;
+pub(crate) const NOT: u8 = 7;
 /// How tight `?` binds.
-const HAS: u8 = 11;
+pub(crate) const HAS: u8 = 11;
 /// How tight a leading `-` binds: only application and selection are tighter.
-const NEGATE: u8 = 12;
+pub(crate) const NEGATE: u8 = 12;
 
 /// Returns operator, tightness and side, in the order of Nix's own table.
 #[inline]
@@ -47,6 +47,11 @@ fn infix(kind: Kind) -> Option<(Binary, u8, Side)> {
         Kind::Concat => (Binary::Concat, 10, Side::Right),
         _ => return None,
     })
+}
+
+/// Returns how tight an operator binds, and whether the right one of two takes the operand.
+pub(crate) fn tightness(kind: Kind) -> Option<(u8, bool)> {
+    infix(kind).map(|(_, tightness, side)| (tightness, side == Side::Right))
 }
 
 /// Reads operators and operands, and reports what Nix's grammar has no place for behind them.

@@ -80,7 +80,7 @@ pub(super) fn no_binding<'a>(builder: &mut Builder<'a>, input: Tokens<'a>, end: 
         builder.report(finding);
         return Ok((input.next(), ()));
     }
-    if end == Kind::In && (EXPRESSION.has(kind) || kind == Kind::Semicolon) && kind != Kind::Semicolon {
+    if end == Kind::In && EXPRESSION.has(kind) {
         // The body of a `let` whose `in` is missing.
         return Err(Err::Error(input.fault(KindSet::of(&[end]))));
     }
