@@ -5,7 +5,9 @@ use crate::support::{Sandbox, transcript};
 #[test]
 fn usage_is_exit_code_2_and_says_so_on_standard_error() {
     let sandbox = Sandbox::new();
-    for arguments in [&["no-such-verb"][..], &["explain", "--format", "xml"], &["explain", "no-such-slug"], &[]] {
+    for arguments in
+        [&["no-such-verb"][..], &["explain", "--format", "xml"], &["explain", "no-such-slug"], &[]]
+    {
         let ran = sandbox.recipec(arguments).exits(2);
         assert!(ran.stdout.is_empty() && !ran.stderr.is_empty(), "{ran:?}");
     }
@@ -54,4 +56,16 @@ fn a_reader_that_leaves_early_is_no_error() {
 #[test]
 fn explain_reads_as_reviewed() {
     transcript::check("tests/cli/explain.md", &Sandbox::new());
+}
+
+#[test]
+fn the_tour_reads_as_reviewed() {
+    let sandbox = Sandbox::with("fixtures/tour");
+    crate::support::copy_tree(&crate::support::repository().join("fixtures/mirror"), &sandbox.path("mirror"));
+    transcript::check("tests/cli/tour.md", &sandbox);
+}
+
+#[test]
+fn mistakes_read_as_reviewed() {
+    transcript::check("tests/cli/mistakes.md", &Sandbox::with("fixtures/tour"));
 }

@@ -1,14 +1,15 @@
 //! The examples of the explain pages, run.
 //!
 //! A bad example must be reported under the page's slug and under no other; a good one must be
-//! clean of it. Manifests and commands run in a copy of `fixtures/explain/root` with the folder
-//! of the page's stage laid over it.
+//! clean of it. They run in a copy of `fixtures/explain/root`; those of stages that look outside
+//! in a copy of `fixtures/tour` with `fixtures/mirror` as `mirror`. The folder of the page's stage
+//! in `fixtures/explain`, if there is one, is laid over that.
 
 use std::collections::BTreeSet;
 
 use diag::{Example, ExampleKind, Page, Severity, pages};
 
-use crate::support::{Ran, Sandbox, repository};
+use crate::support::{Ran, Sandbox, copy_tree, repository};
 
 /// Returns the slugs in brackets after a severity, notes left out: a rule that says it was
 /// skipped is no finding.
@@ -26,16 +27,20 @@ fn slugs(ran: &Ran) -> BTreeSet<String> {
 
 fn run(page: &Page, example: &Example) -> Ran {
     let sandbox = Sandbox::new();
-    for folder in ["root", page.stage] {
-        let folder = format!("fixtures/explain/{folder}");
-        if repository().join(&folder).is_dir() {
-            sandbox.copy(&folder);
-        }
+    if ["upstream", "lock", "verify", "emit", "host"].contains(&page.stage) {
+        sandbox.copy("fixtures/tour");
+        copy_tree(&repository().join("fixtures/mirror"), &sandbox.path("mirror"));
+    } else {
+        sandbox.copy("fixtures/explain/root");
+    }
+    let own = format!("fixtures/explain/{}", page.stage);
+    if repository().join(&own).is_dir() {
+        sandbox.copy(&own);
     }
     match example.kind {
         ExampleKind::Manifest => {
             sandbox.write("manifests/example.nix", &example.text);
-            sandbox.recipec(["check", "--format", "brief", "manifests/example.nix"])
+            sandbox.recipec(["check", "--format", "brief"])
         }
         ExampleKind::Expression => {
             sandbox.write("example.nix", &example.text);
@@ -65,7 +70,8 @@ fn faults(page: &Page) -> Vec<String> {
     for example in &explanation.examples {
         let ran = run(page, example);
         let found = slugs(&ran);
-        let holds = if example.bad { found.len() == 1 && found.contains(name) } else { !found.contains(name) };
+        let holds =
+            if example.bad { found.len() == 1 && found.contains(name) } else { !found.contains(name) };
         if !holds {
             let kind = if example.bad { "bad" } else { "good" };
             faults.push(format!(

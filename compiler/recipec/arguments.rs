@@ -110,8 +110,189 @@ pub(crate) enum Color {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
+    Check(Check),
+    Plan(Plan),
+    Matrix(Matrix),
+    Lock(Lock),
+    Diff(Diff),
+
+    Build(Build),
+    Eval(Eval),
     Explain(Explain),
     Completions(Completions),
+}
+
+/// Which recipes a verb works on.
+#[derive(Args, Debug)]
+pub(crate) struct Recipes {
+    /// Config keys, patterns such as `qwen*-mtp`, or manifests; all recipes without any
+    #[arg(value_name = "KEY|FILE")]
+    pub(crate) operands: Vec<String>,
+    #[command(flatten)]
+    pub(crate) bounds: Bounds,
+}
+
+/// Prove that manifests are consistent
+#[derive(Args, Debug)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) recipes: Recipes,
+}
+
+/// Show what a recipe starts, at every point on every target
+#[derive(Args, Debug)]
+pub(crate) struct Plan {
+    #[command(flatten)]
+    pub(crate) recipes: Recipes,
+    /// Only on this target
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) target: Option<String>,
+    /// Only in this mode
+    #[arg(long, value_enum)]
+    pub(crate) mode: Option<Mode>,
+    /// A point outside the search space, such as `tp=4,conc=24`; may be given several times
+    #[arg(long, value_name = "NAME=VALUE,…")]
+    pub(crate) point: Vec<String>,
+    /// What the run knows: `runner`, `job`, `home`, `workspace` or `logs`
+    #[arg(long, value_name = "NAME=VALUE,…", value_delimiter = ',')]
+    pub(crate) set: Vec<String>,
+}
+
+/// What a run is for.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mode {
+    /// Measures speed
+    Throughput,
+    /// Measures quality
+    Eval,
+}
+
+/// List the jobs of recipes, field for field as the generator of InferenceX does
+#[derive(Args, Debug)]
+pub(crate) struct Matrix {
+    #[command(flatten)]
+    pub(crate) recipes: Recipes,
+}
+
+/// Pin everything that recipes name from outside
+#[derive(Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub(crate) struct Lock {
+    #[command(flatten)]
+    pub(crate) recipes: Recipes,
+    /// Only ask whether the locks are what these manifests give; writes nothing, needs no network
+    #[arg(long, conflicts_with_all = ["update", "mirror"])]
+    pub(crate) check: bool,
+    /// Never touch the network; wants without a pin stay without
+    #[arg(long)]
+    pub(crate) offline: bool,
+    /// Resolve anew what has this name: a want, a config key, an image or a repository
+    #[arg(long, value_name = "NAME")]
+    pub(crate) update: Vec<String>,
+    /// Resolve from this folder and ask nobody else
+    #[arg(long, value_name = "DIR", conflicts_with = "offline")]
+    pub(crate) mirror: Option<PathBuf>,
+    /// Write a lock also where that leaves a want without a pin
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) allow_unpinned: bool,
+    /// Count wants without a pin as failures
+    #[arg(long)]
+    pub(crate) require_pins: bool,
+    /// List each want, also those that are kept
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+/// Show what differs in behaviour and pins
+#[derive(Args, Debug)]
+#[command(
+    after_help = "An operand is `recipe:KEY`, `rev:REVISION` or `file:LOCK`; without the word before the \
+    colon it is a file if there is one, else a key, else a revision. Without operands the working tree is set \
+    beside HEAD."
+)]
+pub(crate) struct Diff {
+    /// What was before
+    #[arg(value_name = "A")]
+    pub(crate) old: Option<String>,
+    /// What is now; the working tree by default
+    #[arg(value_name = "B")]
+    pub(crate) new: Option<String>,
+    /// End with 3 if anything differs
+    #[arg(long)]
+    pub(crate) exit_code: bool,
+    #[command(flatten)]
+    pub(crate) bounds: Bounds,
+}
+
+/// Set what recipes say beside what upstream says
+#[derive(Args, Debug)]
+pub(crate) struct Verify {
+    #[command(flatten)]
+    pub(crate) recipes: Recipes,
+    /// What a verdict is made of: `review` (the default) or `strict`, or another of manifests/policy
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+    /// The day that dated rules are judged at
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    pub(crate) at: Option<String>,
+    /// Read upstream from this folder and ask nobody else
+    #[arg(long, value_name = "DIR")]
+    pub(crate) mirror: Option<PathBuf>,
+    /// Ask nobody; what would have to be asked is unreadable or left out
+    #[arg(long, conflicts_with = "mirror")]
+    pub(crate) offline: bool,
+}
+
+/// Write the launch script of every plan
+#[derive(Args, Debug)]
+pub(crate) struct Build {
+    #[command(flatten)]
+    pub(crate) recipes: Recipes,
+    /// Folder for the scripts
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Only for this target
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) target: Option<String>,
+    /// Only in this mode
+    #[arg(long, value_enum)]
+    pub(crate) mode: Option<Mode>,
+}
+
+/// Print the value of a file, as Nix does
+#[derive(Args, Debug)]
+pub(crate) struct Eval {
+    /// The file; `-` for standard input
+    #[arg(required_unless_present = "expr", conflicts_with = "expr")]
+    pub(crate) file: Option<PathBuf>,
+    /// Evaluate this expression instead
+    #[arg(short = 'E', long, value_name = "TEXT")]
+    pub(crate) expr: Option<String>,
+    /// Print only the value at this path, such as `a.b`
+    #[arg(short = 'A', long = "attr", value_name = "PATH")]
+    pub(crate) attribute: Option<String>,
+    #[command(flatten)]
+    pub(crate) bounds: Bounds,
+}
+
+/// What evaluation may use before it is stopped.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Bounds {
+    /// Expressions evaluated
+    #[arg(long, value_name = "COUNT", help_heading = "Limits")]
+    pub(crate) limit_steps: Option<u64>,
+    /// Function calls within one another
+    #[arg(long, value_name = "COUNT", help_heading = "Limits")]
+    pub(crate) limit_depth: Option<u32>,
+    /// Bytes of memory that values take
+    #[arg(long, value_name = "BYTES", help_heading = "Limits")]
+    pub(crate) limit_bytes: Option<u64>,
+    /// Bytes of one printed value
+    #[arg(long, value_name = "BYTES", help_heading = "Limits")]
+    pub(crate) limit_output: Option<u64>,
+    /// Files loaded
+    #[arg(long, value_name = "COUNT", help_heading = "Limits")]
+    pub(crate) limit_imports: Option<u32>,
 }
 
 /// Say what a finding means and what to do, with examples

@@ -36,7 +36,7 @@ impl Answer for Shown {
     fn human(&self) -> String {
         let Explanation { title, since, body, evidence, .. } = &self.explanation;
         let severity = self.explanation.severity.map_or("error", diag::Severity::word);
-        let mut text = format!("{severity}[{}]: {title} (since {since})\n\n{body}\n", self.page.slug);
+        let mut text = format!("{}: {title} ({severity}, since {since})\n\n{body}\n", self.page.slug);
         if !evidence.is_empty() {
             text.push_str("\nSeen at:\n");
         }

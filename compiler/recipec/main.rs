@@ -4,10 +4,22 @@
 //! found, and what failed. Printing and exit codes are decided here and in [`outcome`], once.
 
 mod arguments;
+mod build;
+mod check;
 mod completions;
+mod corpus;
+mod diff;
+mod eval;
 mod explain;
+mod glob;
+mod lock;
+mod lock_check;
+mod matrix;
 mod outcome;
+mod plan;
 mod screen;
+mod words;
+mod workspace;
 
 use std::process::ExitCode;
 
@@ -24,6 +36,13 @@ fn run() -> ExitCode {
     let arguments = Arguments::parse();
     let options = arguments.options;
     let outcome = match &arguments.verb {
+        Verb::Check(verb) => check::run(verb, &options),
+        Verb::Plan(verb) => plan::run(verb, &options),
+        Verb::Matrix(verb) => matrix::run(verb, &options),
+        Verb::Lock(verb) => lock::run(verb, &options),
+        Verb::Diff(verb) => diff::run(verb, &options),
+        Verb::Build(verb) => build::run(verb, &options),
+        Verb::Eval(verb) => eval::run(verb, &options),
         Verb::Explain(verb) => explain::run(verb),
         Verb::Completions(verb) => completions::run(verb),
     };

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use diag::slugs::cli::{UNREADABLE_FILE, UNWRITABLE_FILE};
 use diag::{Diagnostic, Diagnostics, Severity, SourceMap, page};
 use serde_json::{Map, Value};
 
@@ -36,11 +35,13 @@ impl Failure {
         }
     }
 
+    /// Returns the kind of a finding, if it is an error.
+    pub(crate) fn of_error(finding: &Diagnostic) -> Option<Self> {
+        (finding.severity == Severity::Error).then(|| Self::of(finding))
+    }
+
     /// Returns the kind that an error finding stands for, by the stage that reports it.
     pub(crate) fn of(finding: &Diagnostic) -> Self {
-        if [UNREADABLE_FILE, UNWRITABLE_FILE].contains(&finding.slug) {
-            return Self::Unreachable;
-        }
         match page(finding.slug.as_str()).map_or("", |page| page.stage) {
             "cli" => Self::Usage,
             "host" => Self::Unreachable,

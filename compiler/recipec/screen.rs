@@ -3,24 +3,34 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
+use diag::Diagnostic;
 use diag::render::{self, Look, Tool};
-use diag::{Diagnostics, SourceMap};
+use diag::slugs::host::CANNOT_WRITE;
 use serde_json::{Map, Value};
 
 use crate::arguments::{Color, Deny, Format, Options};
-use crate::outcome::{Document, Outcome};
+use crate::outcome::{Document, Failure, Outcome};
 
 const TOOL: Tool<'static> =
     Tool { name: "recipec", version: env!("CARGO_PKG_VERSION"), home: env!("CARGO_PKG_REPOSITORY") };
 
-/// Prints the outcome and returns the exit code.
+/// Prints the outcome, writes the files that `--output` names, and returns the exit code.
 pub(crate) fn show(mut outcome: Outcome, options: &Options) -> ExitCode {
     outcome.findings.sort();
-    let exit = outcome.exit(options.deny == Some(Deny::Warnings));
+    let deny = options.deny == Some(Deny::Warnings);
+    for output in &options.output {
+        let text = text(&outcome, output.format, outcome.exit(deny));
+        if let Err(error) = host::write_atomic(&output.file, text.as_bytes()) {
+            let message = format!("cannot write `{}`", output.file.display());
+            outcome.findings.push(Diagnostic::error(CANNOT_WRITE, message).why(error.to_string()));
+            outcome.failures.insert(Failure::Unreachable);
+        }
+    }
+    let exit = outcome.exit(deny);
     let answer = text(&outcome, options.format, exit);
     // Formats that are lists of findings have them on standard output already.
     if matches!(options.format, Format::Human | Format::Json | Format::Nix) {
-        report(&outcome.findings, &outcome.sources, options.color);
+        report(&outcome, !answer.is_empty(), options.color);
     }
     // Whoever closes the pipe early has read enough.
     let mut out = std::io::stdout().lock();
@@ -65,13 +75,16 @@ fn pretty(value: &Value) -> String {
     text
 }
 
-/// Prints findings for people on standard error, with a line of counts where there are several.
-fn report(findings: &Diagnostics, sources: &SourceMap, color: Color) {
-    if findings.is_empty() {
+/// Prints findings for people on standard error, apart from an answer that follows.
+fn report(outcome: &Outcome, apart: bool, color: Color) {
+    if outcome.findings.is_empty() {
         return;
     }
     let look = Look { color: colored(color), width: 140 };
-    let text = render::human(findings.iter(), sources, look);
+    let mut text = render::human(outcome.findings.iter(), &outcome.sources, look);
+    if apart {
+        text.push('\n');
+    }
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 

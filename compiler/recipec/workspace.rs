@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use diag::Diagnostic;
-use diag::slugs::cli::{NO_ROOT, UNREADABLE_FILE};
+use diag::slugs::cli::NO_ROOT;
+use diag::slugs::host::CANNOT_READ;
 use host::files::{PathError, Root};
 
 use crate::glob;
@@ -45,12 +46,26 @@ impl Workspace {
         if self.keys.is_empty() && !self.files.is_empty() {
             return Ok(self.files.clone());
         }
-        let mut all = self.root.walk("manifests", ".nix").map_err(|error| unreadable("manifests", &error))?;
+        self.all_manifests()
+    }
+
+    /// Returns all manifests of the root and those named as files, sorted.
+    pub(crate) fn all_manifests(&self) -> Result<Vec<String>, Diagnostic> {
+        let mut all = self.below("manifests")?;
         all.retain(|path| !NO_RECIPES.iter().any(|folder| path.starts_with(folder)));
         all.extend(self.files.iter().cloned());
         all.sort_unstable();
         all.dedup();
         Ok(all)
+    }
+
+    /// Returns the manifests of targets, sorted.
+    pub(crate) fn targets(&self) -> Result<Vec<String>, Diagnostic> {
+        self.below("manifests/targets")
+    }
+
+    fn below(&self, folder: &str) -> Result<Vec<String>, Diagnostic> {
+        self.root.walk(folder, ".nix").map_err(|error| unreadable(folder, &error))
     }
 
     /// Returns true if a recipe is asked for by its key, by its manifest, or since all are.
@@ -102,7 +117,7 @@ pub(crate) fn root_of(named: Option<&Path>, file: &Path) -> Result<(Root, String
 
 fn open_folder(folder: &Path) -> Result<Root, Diagnostic> {
     Root::open(folder).map_err(|error| {
-        Diagnostic::error(UNREADABLE_FILE, format!("cannot open the folder `{}`", folder.display()))
+        Diagnostic::error(CANNOT_READ, format!("cannot open the folder `{}`", folder.display()))
             .why(error.to_string())
     })
 }
@@ -110,14 +125,29 @@ fn open_folder(folder: &Path) -> Result<Root, Diagnostic> {
 /// Returns the path of a file relative to the root, with `/`.
 fn below(root: &Root, file: &Path) -> Result<String, Diagnostic> {
     let folder = open_folder(folder_of(file))?;
-    let whole: PathBuf = file.file_name().map_or_else(|| folder.folder().to_owned(), |name| folder.folder().join(name));
+    let whole: PathBuf =
+        file.file_name().map_or_else(|| folder.folder().to_owned(), |name| folder.folder().join(name));
     match whole.strip_prefix(root.folder()) {
         Ok(relative) => Ok(relative.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")),
         Err(_) => Err(unreadable(&file.to_string_lossy(), &PathError::Outside)),
     }
 }
 
+/// Returns true if there is something at a path.
+pub(crate) fn is_there(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Root::open(folder_of(path)).is_ok_and(|root| root.locate(&name).is_ok())
+}
+
+/// Reads a file that may be anywhere.
+pub(crate) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Diagnostic> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    open_folder(folder_of(path))?
+        .bytes(&name, limit)
+        .map_err(|error| unreadable(&path.to_string_lossy(), &error))
+}
+
 /// Returns the finding for a file that cannot be used.
 pub(crate) fn unreadable(path: &str, error: &PathError) -> Diagnostic {
-    Diagnostic::error(UNREADABLE_FILE, format!("cannot read `{path}`")).why(error.to_string())
+    Diagnostic::error(CANNOT_READ, format!("cannot read `{path}`")).why(error.to_string())
 }

@@ -1,0 +1,144 @@
+//! The recipes that a command works on, with the locks that are there.
+
+use std::collections::BTreeMap;
+
+use ::lock::Lock;
+use diag::slugs::cli::NO_SUCH_RECIPE;
+use diag::{Diagnostic, Diagnostics, nearest};
+use engine::known::Known;
+use eval::Session;
+use recipe::{Corpus, Recipe};
+
+use crate::arguments::{Options, Recipes};
+use crate::eval::limits;
+use crate::outcome::{Outcome, Silence};
+use crate::workspace::{Workspace, unreadable};
+
+/// The most bytes of one lock.
+pub(crate) const LOCK_LIMIT: u64 = 64 << 20;
+
+/// What a verb on recipes works with.
+pub(crate) struct Loaded<'w, 'f> {
+    pub(crate) workspace: &'w Workspace,
+    pub(crate) session: Session<'f>,
+    /// The recipes asked for, and all targets.
+    pub(crate) corpus: Corpus,
+    /// What is wrong with manifests and operands.
+    pub(crate) findings: Diagnostics,
+}
+
+impl Loaded<'_, '_> {
+    /// Returns the lock of a recipe as far as it can be read, with what is wrong with it.
+    pub(crate) fn lock(&self, recipe: &Recipe) -> Result<Option<FoundLock>, Diagnostic> {
+        let path = lock_path(recipe);
+        let bytes = match self.workspace.root.bytes(&path, LOCK_LIMIT) {
+            Ok(bytes) => bytes,
+            Err(host::files::PathError::Missing) => return Ok(None),
+            Err(error) => return Err(unreadable(&path, &error)),
+        };
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let (lock, findings) = Lock::open(&path, &text);
+        Ok(Some(FoundLock { path, text, lock, findings }))
+    }
+
+    /// Returns what the locks of all recipes know, and what is wrong with them.
+    pub(crate) fn known(&self) -> (Known, Diagnostics) {
+        let mut known = Known::default();
+        let mut findings = Diagnostics::new();
+        for recipe in &self.corpus.recipes {
+            match self.lock(recipe) {
+                Ok(Some(found)) => {
+                    findings.extend(found.findings);
+                    if let Some(lock) = found.lock {
+                        known.checkpoints.extend(lock.known.checkpoints);
+                        known.images.extend(lock.known.images);
+                        known.curves.extend(lock.known.curves);
+                    }
+                }
+                Ok(None) => {}
+                Err(finding) => findings.push(finding),
+            }
+        }
+        (known, findings)
+    }
+
+    /// Ends the verb with an answer.
+    pub(crate) fn finish(
+        self,
+        command: &'static str,
+        answer: impl crate::outcome::Answer + 'static,
+    ) -> Outcome {
+        Outcome::new(command, answer).with(self.findings, self.session.sources().clone())
+    }
+}
+
+/// A lockfile that is there.
+pub(crate) struct FoundLock {
+    /// Relative to the root.
+    pub(crate) path: String,
+    pub(crate) text: String,
+    /// `None` where it cannot be read at all.
+    pub(crate) lock: Option<Lock>,
+    pub(crate) findings: Diagnostics,
+}
+
+/// Returns where the lock of a recipe is, relative to the root.
+pub(crate) fn lock_path(recipe: &Recipe) -> String {
+    let manifest = recipe.manifest.trim_start_matches('/');
+    ::lock::path(manifest.strip_prefix("manifests/").unwrap_or(manifest), &recipe.key.value)
+}
+
+/// Loads what the operands mean and hands it to `work`.
+pub(crate) fn with(
+    command: &'static str,
+    recipes: &Recipes,
+    options: &Options,
+    work: impl FnOnce(Loaded<'_, '_>) -> Outcome,
+) -> Outcome {
+    let workspace = match Workspace::open(options.root.as_deref(), &recipes.operands) {
+        Ok(workspace) => workspace,
+        Err(finding) => return Outcome::refusal(command, finding),
+    };
+    let session = Session::new(&workspace.root, limits(&recipes.bounds));
+    match load(&workspace, session) {
+        Ok(loaded) => work(loaded),
+        Err(finding) => {
+            Outcome::new(command, Silence).with([finding].into_iter().collect(), diag::SourceMap::new())
+        }
+    }
+}
+
+fn load<'w, 'f>(workspace: &'w Workspace, mut session: Session<'f>) -> Result<Loaded<'w, 'f>, Diagnostic> {
+    let manifests = workspace.manifests()?;
+    for file in &workspace.files {
+        workspace.root.locate(file).map_err(|error| unreadable(file, &error))?;
+    }
+    let targets = workspace.targets()?;
+    let (mut corpus, mut findings) = recipe::load(&mut session, &manifests, &targets);
+    let keys: Vec<String> = corpus.recipes.iter().map(|recipe| recipe.key.value.clone()).collect();
+    let unmatched = workspace.unmatched(keys.iter().map(String::as_str));
+    // A manifest that cannot be read may hold the key.
+    if !findings.has_errors() {
+        findings.extend(unmatched.iter().map(|pattern| no_such_recipe(pattern, &keys)));
+    }
+    let count = corpus.recipes.len();
+    corpus
+        .recipes
+        .retain(|recipe| workspace.wants(&recipe.key.value, recipe.manifest.trim_start_matches('/')));
+    corpus.partial = corpus.recipes.len() != count || manifests.len() != workspace.all_manifests()?.len();
+    Ok(Loaded { workspace, session, corpus, findings })
+}
+
+fn no_such_recipe(pattern: &str, keys: &[String]) -> Diagnostic {
+    let what = if pattern.contains(['*', '?']) { "matches no recipe" } else { "is no recipe here" };
+    let finding = Diagnostic::error(NO_SUCH_RECIPE, format!("`{pattern}` {what}"));
+    match nearest(pattern, keys.iter().map(String::as_str)) {
+        Some(near) => finding.help(format!("there is `{near}`")),
+        None => finding.help("`recipec matrix` lists all"),
+    }
+}
+
+/// Returns recipes by key.
+pub(crate) fn by_key(corpus: &Corpus) -> BTreeMap<&str, &Recipe> {
+    corpus.recipes.iter().map(|recipe| (recipe.key.value.as_str(), recipe)).collect()
+}
