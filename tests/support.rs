@@ -3,6 +3,10 @@
 //! A process started here inherits nothing: no home, no proxy, no credentials, no colour settings.
 //! So a test sees the same on every machine.
 
+pub mod hub;
+pub mod process;
+pub mod registry;
+pub mod server;
 pub mod transcript;
 
 use std::ffi::OsStr;

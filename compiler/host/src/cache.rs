@@ -88,7 +88,8 @@ impl Cache {
         let Ok(mut bytes) = serde_json::to_vec(&Head { sha256: Digest::of(body), about }) else { return };
         bytes.push(b'\n');
         bytes.extend_from_slice(body);
-        if let Err(error) = self.private().and_then(|()| crate::write_atomic(&self.folder.join(name), &bytes)) {
+        if let Err(error) = self.private().and_then(|()| crate::write_atomic(&self.folder.join(name), &bytes))
+        {
             tracing::debug!(%error, "not kept in the cache");
         }
     }
@@ -138,7 +139,8 @@ mod tests {
     fn an_answer_comes_back_whole() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::new(folder.path());
-        let answer = Answer { etag: "\"e\"".into(), headers: vec![("link".into(), "x".into())], body: b"{}".to_vec() };
+        let answer =
+            Answer { etag: "\"e\"".into(), headers: vec![("link".into(), "x".into())], body: b"{}".to_vec() };
         cache.keep_answer("GET https://a/", &answer);
         assert_eq!(cache.answer("GET https://a/"), Some(answer));
         assert_eq!(cache.answer("GET https://b/"), None);

@@ -83,7 +83,8 @@ impl Clone<'_> {
         }
         if rest == "commits" {
             let commit = query("sha");
-            let last = self.text(&["log", "-1", "--format=%H", "--end-of-options", &commit, "--", &query("path")])?;
+            let last =
+                self.text(&["log", "-1", "--format=%H", "--end-of-options", &commit, "--", &query("path")])?;
             return Ok(last.map(|sha| Found::Json(json!([{ "sha": sha.trim() }]))));
         }
         if let Some(commit) = rest.strip_prefix("commits/") {
@@ -96,7 +97,8 @@ impl Clone<'_> {
             let Some(commit) = self.commit(commit)? else { return Ok(None) };
             let contains = format!("--contains={commit}");
             let refs = if self.is_bare()? { "refs/heads" } else { "refs/remotes" };
-            let held = self.text(&["for-each-ref", "--count=1", &contains, refs, "refs/tags"])?.unwrap_or_default();
+            let held =
+                self.text(&["for-each-ref", "--count=1", &contains, refs, "refs/tags"])?.unwrap_or_default();
             let status = if held.trim().is_empty() { "diverged" } else { "behind" };
             return Ok(Some(Found::Json(json!({ "status": status }))));
         }
@@ -123,7 +125,13 @@ impl Clone<'_> {
             vec![format!("{branches}/{revision}"), format!("refs/tags/{revision}")]
         };
         for name in names {
-            let commit = self.text(&["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{name}^{{commit}}")])?;
+            let commit = self.text(&[
+                "rev-parse",
+                "--verify",
+                "--quiet",
+                "--end-of-options",
+                &format!("{name}^{{commit}}"),
+            ])?;
             if let Some(commit) = commit {
                 return Ok(Some(commit.trim().to_owned()));
             }
@@ -133,11 +141,15 @@ impl Clone<'_> {
 
     fn contents(&self, commit: &str, path: &str) -> std::io::Result<Option<Found>> {
         let object = format!("{commit}:{path}");
-        let Some(kind) = self.text(&["cat-file", "-t", "--end-of-options", &object])? else { return Ok(None) };
+        let Some(kind) = self.text(&["cat-file", "-t", "--end-of-options", &object])? else {
+            return Ok(None);
+        };
         if kind.trim() == "tree" {
             return Ok(Some(Found::Json(json!([]))));
         }
-        let Some(bytes) = self.bytes(&["cat-file", "blob", "--end-of-options", &object])? else { return Ok(None) };
+        let Some(bytes) = self.bytes(&["cat-file", "blob", "--end-of-options", &object])? else {
+            return Ok(None);
+        };
         Ok(Some(Found::Json(json!({
             "type": "file",
             "sha": git_blob_id(&bytes),
@@ -148,7 +160,8 @@ impl Clone<'_> {
     }
 
     fn tree(&self, commit: &str) -> std::io::Result<Option<Found>> {
-        let Some(text) = self.text(&["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit])? else {
+        let Some(text) = self.text(&["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit])?
+        else {
             return Ok(None);
         };
         let nodes: Vec<Value> = text

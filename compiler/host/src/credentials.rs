@@ -163,7 +163,10 @@ impl Credentials {
     fn help(&self, helper: &str, server: &str) -> Option<Credential> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
         if helper.is_empty() || !helper.bytes().all(plain) {
-            self.problem(format!("`{}` is no name of a credential helper", upstream::printable(helper, 60)), None);
+            self.problem(
+                format!("`{}` is no name of a credential helper", upstream::printable(helper, 60)),
+                None,
+            );
             return None;
         }
         let program = format!("docker-credential-{helper}");
@@ -171,8 +174,12 @@ impl Credentials {
             Ok(None) => None,
             Ok(Some(output)) => match serde_json::from_slice::<Helped>(&output) {
                 Ok(answer) if answer.secret.is_empty() => None,
-                Ok(answer) if answer.username == "<token>" => Some(Credential::Identity(answer.secret.into())),
-                Ok(answer) => Some(Credential::Basic { user: answer.username, password: answer.secret.into() }),
+                Ok(answer) if answer.username == "<token>" => {
+                    Some(Credential::Identity(answer.secret.into()))
+                }
+                Ok(answer) => {
+                    Some(Credential::Basic { user: answer.username, password: answer.secret.into() })
+                }
                 Err(_) => {
                     self.problem(format!("`{program}` answers with what is no login"), None);
                     None
@@ -195,7 +202,9 @@ impl Credentials {
             _ => {}
         }
         fs_err::read_to_string(path)
-            .map_err(|error| self.problem(format!("`{}` cannot be read", path.display()), Some(error.to_string())))
+            .map_err(|error| {
+                self.problem(format!("`{}` cannot be read", path.display()), Some(error.to_string()))
+            })
             .ok()
     }
 
@@ -214,7 +223,12 @@ fn spellings(registry: &str) -> Vec<String> {
         let names = ["https://index.docker.io/v1/", "docker.io", "index.docker.io", "registry-1.docker.io"];
         return names.map(str::to_owned).to_vec();
     }
-    vec![registry.to_owned(), format!("https://{registry}"), format!("https://{registry}/v2/"), format!("https://{registry}/v1/")]
+    vec![
+        registry.to_owned(),
+        format!("https://{registry}"),
+        format!("https://{registry}/v2/"),
+        format!("https://{registry}/v1/"),
+    ]
 }
 
 fn credential(auth: &Auth) -> Option<Credential> {
@@ -228,7 +242,10 @@ fn credential(auth: &Auth) -> Option<Credential> {
     if let Some(encoded) = set(&auth.auth) {
         let pair = String::from_utf8(base64_decode(&encoded)?).ok()?;
         let (user, password) = pair.split_once(':')?;
-        return Some(Credential::Basic { user: user.to_owned(), password: Secret::new(password.trim_end_matches('\0')) });
+        return Some(Credential::Basic {
+            user: user.to_owned(),
+            password: Secret::new(password.trim_end_matches('\0')),
+        });
     }
     Some(Credential::Basic { user: set(&auth.username)?, password: set(&auth.password)?.into() })
 }
@@ -293,7 +310,8 @@ mod tests {
             }
         }
         let home = folder.path().display().to_string();
-        let replaced = variables.iter().map(|(name, value)| ((*name).to_owned(), value.replace("HOME", &home)));
+        let replaced =
+            variables.iter().map(|(name, value)| ((*name).to_owned(), value.replace("HOME", &home)));
         let environment = [("HOME".to_owned(), home.clone())].into_iter().chain(replaced).collect();
         (folder, Credentials::new(environment))
     }
@@ -313,7 +331,10 @@ mod tests {
             &[],
         );
         assert_eq!(credentials.get(Service::Registry("docker.io")), basic("user", "pass"));
-        assert_eq!(credentials.get(Service::Registry("ghcr.io")), Some(Credential::Identity(Secret::new("it"))));
+        assert_eq!(
+            credentials.get(Service::Registry("ghcr.io")),
+            Some(Credential::Identity(Secret::new("it")))
+        );
         assert_eq!(credentials.get(Service::Registry("nvcr.io")), basic("$oauthtoken", "key"));
         assert_eq!(credentials.get(Service::Registry("empty.io")), None);
         assert_eq!(credentials.get(Service::Registry("other.io")), None);
@@ -327,7 +348,10 @@ mod tests {
         let (_folder, credentials) = in_folder(
             &[
                 ("bin/docker-credential-test", helper),
-                (".docker/config.json", r#"{"credHelpers":{"nvcr.io":"test","quay.io":"test","x.io":"absent","y.io":"../evil"}}"#),
+                (
+                    ".docker/config.json",
+                    r#"{"credHelpers":{"nvcr.io":"test","quay.io":"test","x.io":"absent","y.io":"../evil"}}"#,
+                ),
             ],
             &[("PATH", "HOME/bin:/usr/bin:/bin")],
         );

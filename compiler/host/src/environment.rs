@@ -16,7 +16,9 @@ impl Environment {
     #[must_use]
     pub fn of_process() -> Self {
         let pairs = std::env::vars_os();
-        pairs.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
+        pairs
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect()
     }
 
     /// Returns the value of a variable; one that is set to nothing counts as not set.

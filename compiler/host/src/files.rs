@@ -90,7 +90,8 @@ impl Root {
     /// [`PathError::Missing`], [`PathError::Outside`], or what the system says.
     pub fn locate(&self, path: &str) -> Result<PathBuf, PathError> {
         let relative = Path::new(path.trim_start_matches('/'));
-        let plain = relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        let plain =
+            relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if !plain || path.contains('\0') {
             return Err(PathError::Outside);
         }
@@ -107,7 +108,10 @@ impl Root {
         let file = fs_err::File::open(&real)?;
         let found = file.metadata()?;
         if !found.is_file() {
-            return Err(PathError::Io(io::Error::new(io::ErrorKind::InvalidInput, format!("`{path}` is no regular file"))));
+            return Err(PathError::Io(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("`{path}` is no regular file"),
+            )));
         }
         let mut bytes = Vec::with_capacity(usize::try_from(found.len().min(limit)).unwrap_or(0));
         file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -173,5 +177,43 @@ pub(crate) fn kind_of(kind: std::fs::FileType) -> Kind {
         Kind::Symlink
     } else {
         Kind::Other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn neither_dots_nor_links_lead_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let inside = folder.path().join("root");
+        fs_err::create_dir_all(inside.join("lib")).unwrap();
+        fs_err::write(folder.path().join("secret"), "outside").unwrap();
+        fs_err::write(inside.join("lib/default.nix"), "1").unwrap();
+        std::os::unix::fs::symlink("../secret", inside.join("out")).unwrap();
+        std::os::unix::fs::symlink("..", inside.join("up")).unwrap();
+        std::os::unix::fs::symlink("lib/default.nix", inside.join("in")).unwrap();
+        std::os::unix::fs::symlink("nowhere", inside.join("dangling")).unwrap();
+        let root = Root::open(&inside).unwrap();
+        assert_eq!(root.bytes("/in", 9).unwrap(), b"1");
+        for path in ["/out", "/up/secret", "../secret", "lib/../../secret", "nul\0"] {
+            assert!(matches!(root.bytes(path, 9), Err(PathError::Outside)), "{path}");
+        }
+        assert!(matches!(root.bytes("dangling", 9), Err(PathError::Missing)));
+        assert!(matches!(root.bytes("in/below-a-file", 9), Err(PathError::Missing)));
+        assert_eq!(root.walk("", ".nix").unwrap(), ["lib/default.nix"]);
+        assert!(root.walk("absent", "").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_file_longer_than_expected_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        fs_err::write(folder.path().join("long"), "0123456789").unwrap();
+        let root = Root::open(folder.path()).unwrap();
+        assert!(root.bytes("long", 9).is_err());
+        assert_eq!(root.bytes("long", 10).unwrap().len(), 10);
+        assert!(root.bytes("", 10).is_err(), "a folder is no file");
     }
 }

@@ -6,7 +6,7 @@
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use lock::Digest;
 use rayon::prelude::*;
@@ -58,7 +58,10 @@ pub fn file(path: &Path, progress: &(dyn Fn(u64) + Sync)) -> io::Result<(Digest,
 fn hash(path: &Path, progress: &(dyn Fn(u64) + Sync)) -> io::Result<(Digest, u64)> {
     let mut file = fs_err::File::open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("`{}` is no regular file", path.display())));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("`{}` is no regular file", path.display()),
+        ));
     }
     // A small file is not worth a thread.
     if file.metadata()?.len() <= PIECE as u64 {

@@ -11,7 +11,9 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 use upstream::secret::Credential;
-use upstream::transport::{Fault, FaultKind, Kept, Method, Request, Response, Service, Transport, Value, ask, server};
+use upstream::transport::{
+    Fault, FaultKind, Kept, Method, Request, Response, Service, Transport, Value, ask, server,
+};
 
 use crate::cache::Answer;
 use crate::{Cache, Credentials, Environment};
@@ -73,7 +75,8 @@ impl Client {
     /// A proxy or a certificate that cannot be used, or no runtime.
     pub fn new(environment: &Environment, limits: Limits, cache: Option<Cache>) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        let http = client(environment, &limits).map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
+        let http =
+            client(environment, &limits).map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
         let credentials = Credentials::new(environment.clone());
         Ok(Self { runtime, http, limits, hosts: Mutex::default(), credentials, cache })
     }
@@ -160,10 +163,15 @@ impl Client {
             .headers()
             .iter()
             .take(200)
-            .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+            .map(|(name, value)| {
+                (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+            })
             .collect();
         let too_large = |size: u64| {
-            let why = format!("an answer has at most {} bytes here, and this one has {size} or more", request.limit);
+            let why = format!(
+                "an answer has at most {} bytes here, and this one has {size} or more",
+                request.limit
+            );
             Fault::new(FaultKind::TooLarge, &request.url, why)
         };
         // Whoever refuses explains itself; that must fit even where only a few bytes are expected.
@@ -183,7 +191,12 @@ impl Client {
         if let (304, Some(known)) = (status, known) {
             received.retain(|(name, _)| !known.headers.iter().any(|(kept, _)| kept == name));
             received.extend(known.headers);
-            return Ok(Response { status: 200, headers: received, body: known.body, url: request.url.clone() });
+            return Ok(Response {
+                status: 200,
+                headers: received,
+                body: known.body,
+                url: request.url.clone(),
+            });
         }
         let response = Response { status, headers: received, body, url: request.url.clone() };
         if let (Some(key), Some(cache)) = (key, &self.cache) {
@@ -219,7 +232,8 @@ impl Transport for Client {
         std::thread::scope(|scope| {
             let mut answers = Vec::with_capacity(requests.len());
             for some in requests.chunks(PARALLEL) {
-                let running: Vec<_> = some.iter().map(|request| scope.spawn(move || ask(self, request))).collect();
+                let running: Vec<_> =
+                    some.iter().map(|request| scope.spawn(move || ask(self, request))).collect();
                 for (thread, request) in running.into_iter().zip(some) {
                     let panicked = || Fault::new(FaultKind::Local, &request.url, "the exchange panicked");
                     answers.push(thread.join().unwrap_or_else(|_| Err(panicked())));
@@ -247,7 +261,8 @@ impl Transport for Client {
 fn keep(cache: &Cache, key: &str, response: &Response) {
     let forbidden = response.header("cache-control").is_some_and(|control| control.contains("no-store"));
     let (200, Some(etag), false) = (response.status, response.header("etag"), forbidden) else { return };
-    let headers = response.headers.iter().filter(|(name, _)| KEPT_HEADERS.contains(&name.as_str())).cloned().collect();
+    let headers =
+        response.headers.iter().filter(|(name, _)| KEPT_HEADERS.contains(&name.as_str())).cloned().collect();
     cache.keep_answer(key, &Answer { etag: etag.to_owned(), headers, body: response.body.clone() });
 }
 
@@ -270,14 +285,15 @@ fn client(environment: &Environment, limits: &Limits) -> Result<reqwest::Client,
     ];
     for (names, make) in proxies {
         if let Some(url) = environment.first(names) {
-            let proxy = make(url).map_err(|_| format!("`{}` is no address of a proxy", names.join("` or `")))?;
+            let proxy =
+                make(url).map_err(|_| format!("`{}` is no address of a proxy", names.join("` or `")))?;
             builder = builder.proxy(proxy.no_proxy(except.clone()));
         }
     }
     if let Some(path) = environment.get("SSL_CERT_FILE") {
         let pem = fs_err::read(path).map_err(|error| format!("`SSL_CERT_FILE`: {error}"))?;
-        let certificates =
-            reqwest::Certificate::from_pem_bundle(&pem).map_err(|_| format!("`SSL_CERT_FILE`: `{path}` holds no certificates"))?;
+        let certificates = reqwest::Certificate::from_pem_bundle(&pem)
+            .map_err(|_| format!("`SSL_CERT_FILE`: `{path}` holds no certificates"))?;
         builder = builder.tls_certs_merge(certificates);
     }
     builder.build().map_err(|error| error.to_string())
@@ -290,8 +306,9 @@ fn headers(request: &Request) -> Result<HeaderMap, Fault> {
             Value::Plain(text) => (text.as_str(), false),
             Value::Secret(secret) => (secret.expose(), true),
         };
-        let mut value = HeaderValue::from_str(text)
-            .map_err(|_| Fault::new(FaultKind::Local, &request.url, format!("`{name}` cannot be sent: it is no header")))?;
+        let mut value = HeaderValue::from_str(text).map_err(|_| {
+            Fault::new(FaultKind::Local, &request.url, format!("`{name}` cannot be sent: it is no header"))
+        })?;
         value.set_sensitive(secret);
         map.append(HeaderName::from_static(name), value);
     }
@@ -325,7 +342,14 @@ fn fault(request: &Request, error: reqwest::Error) -> Fault {
     let says = |words: &[&str]| words.iter().any(|word| whole.to_ascii_lowercase().contains(word));
     let kind = if error.is_timeout() || says(&["timed out"]) {
         FaultKind::Timeout
-    } else if says(&["certificate", "tls", "handshake", "received fatal alert", "invalidcontenttype", "corrupt message"]) {
+    } else if says(&[
+        "certificate",
+        "tls",
+        "handshake",
+        "received fatal alert",
+        "invalidcontenttype",
+        "corrupt message",
+    ]) {
         FaultKind::Tls
     } else if says(&["dns error", "failed to lookup", "name or service not known"]) {
         FaultKind::Name

@@ -36,7 +36,8 @@ impl Progress {
             bar.set_prefix(what.to_owned());
             bar
         });
-        let lines = (show == Show::Stderr && !terminal && total > 20).then(|| (what.to_owned(), total.div_ceil(5)));
+        let lines =
+            (show == Show::Stderr && !terminal && total > 20).then(|| (what.to_owned(), total.div_ceil(5)));
         Self { bar, lines, done: std::sync::atomic::AtomicU64::new(0), total }
     }
 

@@ -86,13 +86,17 @@ pub fn resolve(wants: &[Want], options: &Options) -> Vec<Resolution> {
         .into_iter()
         .zip(outcomes)
         .filter_map(|(want, outcome)| Some((want, outcome?)))
-        .map(|(want, outcome)| Resolution { want: want.clone(), outcome: outcome.map_err(|it| explained(it, &problems)) })
+        .map(|(want, outcome)| Resolution {
+            want: want.clone(),
+            outcome: outcome.map_err(|it| explained(it, &problems)),
+        })
         .collect()
 }
 
 /// Adds to a refused login that a file with logins could not be read.
 fn explained(mut refusal: Refusal, problems: &[Diagnostic]) -> Refusal {
-    let logins = [slugs::upstream::ACCESS_DENIED, slugs::upstream::CHECKPOINT_NOT_FOUND, slugs::upstream::GATED];
+    let logins =
+        [slugs::upstream::ACCESS_DENIED, slugs::upstream::CHECKPOINT_NOT_FOUND, slugs::upstream::GATED];
     if logins.contains(&refusal.diagnostic.slug) {
         refusal.diagnostic.notes.extend(problems.iter().map(|problem| problem.message.clone()));
     }
@@ -118,9 +122,12 @@ impl World {
         if let Some(folder) = &options.mirror {
             let folder = Folder::open(folder).map_err(|error| {
                 Refusal::unreachable(
-                    Diagnostic::error(slugs::host::CANNOT_READ, format!("the mirror `{}` cannot be read", folder.display()))
-                        .why(error.to_string())
-                        .help("give `--mirror` a folder"),
+                    Diagnostic::error(
+                        slugs::host::CANNOT_READ,
+                        format!("the mirror `{}` cannot be read", folder.display()),
+                    )
+                    .why(error.to_string())
+                    .help("give `--mirror` a folder"),
                 )
             })?;
             clones.extend(clone::of_mirror(folder.path()));
@@ -155,17 +162,22 @@ impl World {
 /// `RECIPEC_REGISTRIES=docker.io=https://cache.example,nvcr.io=…`.
 fn endpoints(environment: &Environment) -> Result<Endpoints, Refusal> {
     let address = |name: &str, text: &str| {
-        let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+        let url =
+            Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
         url.filter(|url| url.username().is_empty() && url.password().is_none()).ok_or_else(|| Refusal {
             class: Class::Unreachable,
             diagnostic: Box::new(
-                Diagnostic::error(slugs::upstream::UNREACHABLE, format!("`{name}` holds no address of a server"))
-                    .help("write `https://host` without user and password, or unset it"),
+                Diagnostic::error(
+                    slugs::upstream::UNREACHABLE,
+                    format!("`{name}` holds no address of a server"),
+                )
+                .help("write `https://host` without user and password, or unset it"),
             ),
         })
     };
     let set = |name: &str| environment.get(name).map(|text| address(name, text)).transpose();
-    let mut all = Endpoints { hub: set("HF_ENDPOINT")?, forge: set("GITHUB_API_URL")?, ..Endpoints::default() };
+    let mut all =
+        Endpoints { hub: set("HF_ENDPOINT")?, forge: set("GITHUB_API_URL")?, ..Endpoints::default() };
     let registries = environment.get("RECIPEC_REGISTRIES").unwrap_or("");
     for pair in registries.split(',').filter(|pair| !pair.trim().is_empty()) {
         let (name, url) = pair.split_once('=').unwrap_or((pair, ""));

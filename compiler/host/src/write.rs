@@ -31,7 +31,9 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<Written> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let explain = |error: io::Error| io::Error::new(error.kind(), format!("cannot write `{}`: {error}", path.display()));
+    let explain = |error: io::Error| {
+        io::Error::new(error.kind(), format!("cannot write `{}`: {error}", path.display()))
+    };
     fs_err::create_dir_all(folder).map_err(explain)?;
     // A link is written through, so that a lock kept elsewhere stays there.
     let target = fs_err::canonicalize(path).unwrap_or_else(|_| path.to_owned());

@@ -88,13 +88,18 @@ pub(crate) struct Forge<'a, T: Transport + ?Sized> {
 impl<T: Transport + ?Sized> Forge<'_, T> {
     /// Asks which commit the revision is.
     fn commit(&self) -> Result<String, Refusal> {
-        let response = self.ask(&format!("commits/{}", quote(self.revision)), "application/vnd.github.sha", 4096)?;
+        let response =
+            self.ask(&format!("commits/{}", quote(self.revision)), "application/vnd.github.sha", 4096)?;
         if !response.is_success() {
             return Err(self.commit_missing(&response)?);
         }
         let text = String::from_utf8_lossy(&response.body).trim().to_owned();
         if !is_commit(&text) {
-            return Err(unexpected(&self.name(), &response, "a forge names a commit, and this answer does not"));
+            return Err(unexpected(
+                &self.name(),
+                &response,
+                "a forge names a commit, and this answer does not",
+            ));
         }
         if is_commit(self.revision) && text != self.revision {
             let why = format!("commit {} was asked for, and the answer is {text}", self.revision);
@@ -108,15 +113,21 @@ impl<T: Transport + ?Sized> Forge<'_, T> {
         let repository = self.repository;
         if self.ask("", JSON, ANSWER_LIMIT)?.is_success() {
             return Ok(Refusal::outside(
-                Diagnostic::error(slug::REVISION_NOT_FOUND, format!("`{repository}` has no revision `{}`", self.revision))
-                    .why(format!("status {}; {}", response.status, excerpt(&response.body)))
-                    .help("write a branch, a tag or a full commit; a commit that was rewritten away is gone"),
+                Diagnostic::error(
+                    slug::REVISION_NOT_FOUND,
+                    format!("`{repository}` has no revision `{}`", self.revision),
+                )
+                .why(format!("status {}; {}", response.status, excerpt(&response.body)))
+                .help("write a branch, a tag or a full commit; a commit that was rewritten away is gone"),
             ));
         }
         Ok(Refusal::outside(
-            Diagnostic::error(slug::SOURCE_NOT_FOUND, format!("the forge shows no repository `{repository}`"))
-                .why("it does not exist, or it is private: the forge answers the same for both")
-                .help("check the name; set `GITHUB_TOKEN` if it is private"),
+            Diagnostic::error(
+                slug::SOURCE_NOT_FOUND,
+                format!("the forge shows no repository `{repository}`"),
+            )
+            .why("it does not exist, or it is private: the forge answers the same for both")
+            .help("check the name; set `GITHUB_TOKEN` if it is private"),
         ))
     }
 
@@ -137,9 +148,12 @@ impl<T: Transport + ?Sized> Forge<'_, T> {
         let response = self.ask(&place, JSON, ANSWER_LIMIT)?;
         if response.status == 404 {
             return Err(Refusal::outside(
-                Diagnostic::error(slug::PATH_NOT_FOUND, format!("`{}` has no `{}` at this revision", self.repository, self.path))
-                    .why(format!("revision `{}` is commit {commit}", self.revision))
-                    .help("the file may have been renamed: look for it upstream and write its new path"),
+                Diagnostic::error(
+                    slug::PATH_NOT_FOUND,
+                    format!("`{}` has no `{}` at this revision", self.repository, self.path),
+                )
+                .why(format!("revision `{}` is commit {commit}", self.revision))
+                .help("the file may have been renamed: look for it upstream and write its new path"),
             ));
         }
         let value: serde_json::Value = self.json(&response)?;
@@ -149,31 +163,46 @@ impl<T: Transport + ?Sized> Forge<'_, T> {
         let entry: Entry = serde_json::from_value(value)
             .map_err(|error| unexpected(&self.name(), &response, format!("it describes no file: {error}")))?;
         if entry.kind != "file" {
-            return Err(unexpected(&self.name(), &response, format!("the path names a {}, not a file", printable(&entry.kind, 40))));
+            return Err(unexpected(
+                &self.name(),
+                &response,
+                format!("the path names a {}, not a file", printable(&entry.kind, 40)),
+            ));
         }
         if entry.size > FILE_LIMIT {
             return Err(Refusal::outside(
-                Diagnostic::error(slug::ANSWER_TOO_LARGE, format!("`{}` is too long to be read as a source", self.name()))
-                    .why(format!("it has {} bytes; {FILE_LIMIT} are read", entry.size)),
+                Diagnostic::error(
+                    slug::ANSWER_TOO_LARGE,
+                    format!("`{}` is too long to be read as a source", self.name()),
+                )
+                .why(format!("it has {} bytes; {FILE_LIMIT} are read", entry.size)),
             ));
         }
         let bytes = if entry.encoding == "base64" {
-            base64_decode(&entry.content).ok_or_else(|| unexpected(&self.name(), &response, "its content is no base64"))?
+            base64_decode(&entry.content)
+                .ok_or_else(|| unexpected(&self.name(), &response, "its content is no base64"))?
         } else {
             // Files of more than a megabyte come raw only.
             let raw = self.ask(&place, "application/vnd.github.raw", FILE_LIMIT)?;
             if !raw.is_success() {
-                return Err(unexpected(&self.name(), &raw, format!("status {}; {}", raw.status, excerpt(&raw.body))));
+                return Err(unexpected(
+                    &self.name(),
+                    &raw,
+                    format!("status {}; {}", raw.status, excerpt(&raw.body)),
+                ));
             }
             raw.body
         };
         let received = crate::git_blob_id(&bytes);
         if received != entry.sha {
             return Err(Refusal::outside(
-                Diagnostic::error(slug::DIGEST_MISMATCH, format!("what the forge sent for `{}` is not what it names", self.name()))
-                    .why(format!("it names blob {}", printable(&entry.sha, 64)))
-                    .why(format!("the bytes received are blob {received}"))
-                    .help("lock again; if it stays, something between you and the forge changes content"),
+                Diagnostic::error(
+                    slug::DIGEST_MISMATCH,
+                    format!("what the forge sent for `{}` is not what it names", self.name()),
+                )
+                .why(format!("it names blob {}", printable(&entry.sha, 64)))
+                .why(format!("the bytes received are blob {received}"))
+                .help("lock again; if it stays, something between you and the forge changes content"),
             ));
         }
         Ok(Content::File(bytes))
@@ -197,12 +226,20 @@ impl<T: Transport + ?Sized> Forge<'_, T> {
         let response = self.ask(&format!("git/trees/{commit}?recursive=1"), JSON, ANSWER_LIMIT)?;
         let tree: Tree = self.json(&response)?;
         if tree.truncated {
-            return Err(unexpected(&self.name(), &response, "the repository is too large for the forge to list it whole; name a file"));
+            return Err(unexpected(
+                &self.name(),
+                &response,
+                "the repository is too large for the forge to list it whole; name a file",
+            ));
         }
         let prefix = format!("{}/", self.path.trim_end_matches('/'));
         let mut lines: Vec<(String, String)> = Vec::new();
         for node in tree.tree {
-            if node.kind == "blob" && node.path.starts_with(&prefix) && is_commit(&node.sha) && is_path(&node.path) {
+            if node.kind == "blob"
+                && node.path.starts_with(&prefix)
+                && is_commit(&node.sha)
+                && is_path(&node.path)
+            {
                 lines.push((node.path, node.sha));
             }
         }
@@ -216,8 +253,11 @@ impl<T: Transport + ?Sized> Forge<'_, T> {
         let text = format!("{}/repos/{}{slash}{rest}", self.base, self.repository);
         let url = Url::parse(&text).map_err(|error| {
             Refusal::manifest(
-                Diagnostic::error(slug::SOURCE_REFERENCE, format!("`{}` is no address: {error}", printable(&text, 300)))
-                    .help("check `GITHUB_API_URL`"),
+                Diagnostic::error(
+                    slug::SOURCE_REFERENCE,
+                    format!("`{}` is no address: {error}", printable(&text, 300)),
+                )
+                .help("check `GITHUB_API_URL`"),
             )
         })?;
         let request = Request::get(url, limit).header("accept", accept).authorised(self.credential.as_ref());

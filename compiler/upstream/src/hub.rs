@@ -79,7 +79,12 @@ pub fn resolve<T: Transport + ?Sized>(
         return Err(Refusal::manifest(
             Diagnostic::error(
                 slug::HUB_REFERENCE,
-                format!("`{}` at `{}` is no {} of a hub", printable(repository, 200), printable(revision, 100), kind.noun()),
+                format!(
+                    "`{}` at `{}` is no {} of a hub",
+                    printable(repository, 200),
+                    printable(revision, 100),
+                    kind.noun()
+                ),
             )
             .help("write the repository as `owner/name` and the revision as a branch, a tag or a commit"),
         ));
@@ -151,7 +156,11 @@ impl<T: Transport + ?Sized> Hub<'_, T> {
             return Err(self.disabled());
         }
         let Some(sha) = answer.sha.filter(|sha| is_commit(sha)) else {
-            return Err(unexpected(&self.name(), &response, "a hub names a commit, and this answer does not"));
+            return Err(unexpected(
+                &self.name(),
+                &response,
+                "a hub names a commit, and this answer does not",
+            ));
         };
         if is_commit(self.revision) && sha != self.revision {
             let why = format!("commit {} was asked for, and the answer is about {sha}", self.revision);
@@ -177,10 +186,20 @@ impl<T: Transport + ?Sized> Hub<'_, T> {
     }
 
     /// Reads files of the tree and checks each against the id that the tree gives it.
-    pub(crate) fn contents(&self, commit: &str, files: &[&File], limit: u64) -> Vec<Result<Vec<u8>, Refusal>> {
+    pub(crate) fn contents(
+        &self,
+        commit: &str,
+        files: &[&File],
+        limit: u64,
+    ) -> Vec<Result<Vec<u8>, Refusal>> {
         let mut requests = Vec::new();
         for file in files {
-            let path = format!("{}{}/resolve/{commit}/{}", self.kind.prefix(), self.repository, quote_path(&file.path));
+            let path = format!(
+                "{}{}/resolve/{commit}/{}",
+                self.kind.prefix(),
+                self.repository,
+                quote_path(&file.path)
+            );
             match self.url(&path) {
                 // One byte more than the tree promises is too much already.
                 Ok(url) => requests.push(
@@ -203,9 +222,12 @@ impl<T: Transport + ?Sized> Hub<'_, T> {
     ) -> Result<Vec<u8>, Refusal> {
         if file.size > limit {
             return Err(Refusal::outside(
-                Diagnostic::error(slug::ANSWER_TOO_LARGE, format!("`{}` of `{}` is too long to be what its name says", file.path, self.name()))
-                    .why(format!("the tree gives it {} bytes; {limit} are read", file.size))
-                    .help("check that this is the repository you mean"),
+                Diagnostic::error(
+                    slug::ANSWER_TOO_LARGE,
+                    format!("`{}` of `{}` is too long to be what its name says", file.path, self.name()),
+                )
+                .why(format!("the tree gives it {} bytes; {limit} are read", file.size))
+                .help("check that this is the repository you mean"),
             ));
         }
         let response = answer.map_err(|fault| of_fault(&self.name(), &fault))?;
@@ -213,14 +235,27 @@ impl<T: Transport + ?Sized> Hub<'_, T> {
         let (named, received) = match (&file.sha256, &file.blob) {
             (Some(sha256), _) => (sha256.to_string(), lock::Digest::of(&response.body).to_string()),
             (None, Some(blob)) => (blob.clone(), crate::git_blob_id(&response.body)),
-            (None, None) => return Err(unexpected(&self.name(), &response, format!("the tree gives `{}` no id", file.path))),
+            (None, None) => {
+                return Err(unexpected(
+                    &self.name(),
+                    &response,
+                    format!("the tree gives `{}` no id", file.path),
+                ));
+            }
         };
         if named != received {
             return Err(Refusal::outside(
-                Diagnostic::error(slug::DIGEST_MISMATCH, format!("what the hub sent for `{}` of `{}` is not what its tree names", file.path, self.name()))
-                    .why(format!("the tree names {named}"))
-                    .why(format!("the bytes received have {received}"))
-                    .help("do not use this checkpoint from this hub or mirror; tell whoever runs it"),
+                Diagnostic::error(
+                    slug::DIGEST_MISMATCH,
+                    format!(
+                        "what the hub sent for `{}` of `{}` is not what its tree names",
+                        file.path,
+                        self.name()
+                    ),
+                )
+                .why(format!("the tree names {named}"))
+                .why(format!("the bytes received have {received}"))
+                .help("do not use this checkpoint from this hub or mirror; tell whoever runs it"),
             ));
         }
         Ok(response.body)
@@ -238,7 +273,10 @@ impl<T: Transport + ?Sized> Hub<'_, T> {
         match response.media_type().as_deref() {
             Some("application/json") => {}
             other => {
-                let why = format!("a hub answers with JSON, and this is `{}`", printable(other.unwrap_or("nothing"), 80));
+                let why = format!(
+                    "a hub answers with JSON, and this is `{}`",
+                    printable(other.unwrap_or("nothing"), 80)
+                );
                 return Err(unexpected(&self.name(), response, why));
             }
         }
@@ -261,43 +299,69 @@ impl<T: Transport + ?Sized> Hub<'_, T> {
         let refuse = |slug, message: String| Refusal::outside(Diagnostic::error(slug, message));
         let mut refusal = match (response.status, code) {
             (404, "RevisionNotFound") => {
-                let mut refusal = refuse(slug::REVISION_NOT_FOUND, format!("{noun} `{repository}` has no revision `{revision}`"));
+                let mut refusal = refuse(
+                    slug::REVISION_NOT_FOUND,
+                    format!("{noun} `{repository}` has no revision `{revision}`"),
+                );
                 let diagnostic = &mut refusal.diagnostic;
                 diagnostic.notes.push("the newest revision is never taken in its place".to_owned());
-                diagnostic.help.push("write a branch, a tag or a commit that the hub shows for it".to_owned());
+                diagnostic
+                    .help
+                    .push("write a branch, a tag or a commit that the hub shows for it".to_owned());
                 refusal
             }
-            (404, "EntryNotFound") => refuse(slug::UNEXPECTED_ANSWER, format!("a file that the tree of `{repository}` lists is not there")),
+            (404, "EntryNotFound") => refuse(
+                slug::UNEXPECTED_ANSWER,
+                format!("a file that the tree of `{repository}` lists is not there"),
+            ),
             (401 | 403, "GatedRepo") => {
                 let mut refusal = refuse(slug::GATED, format!("{noun} `{repository}` is gated"));
                 let (why, help) = if response.status == 401 {
-                    ("its owner lets known users in alone, and no token was sent", "ask for access on its page, then set `HF_TOKEN`")
+                    (
+                        "its owner lets known users in alone, and no token was sent",
+                        "ask for access on its page, then set `HF_TOKEN`",
+                    )
                 } else {
-                    ("the token that was sent has no access to it", "ask for access on its page with the account of the token")
+                    (
+                        "the token that was sent has no access to it",
+                        "ask for access on its page with the account of the token",
+                    )
                 };
                 refusal.diagnostic.notes.push(why.to_owned());
                 refusal.diagnostic.help.push(help.to_owned());
                 refusal
             }
             (401, _) if message.to_ascii_lowercase().contains("invalid credentials") => {
-                let mut refusal = refuse(slug::ACCESS_DENIED, "the hub does not accept the token that was sent".to_owned());
+                let mut refusal =
+                    refuse(slug::ACCESS_DENIED, "the hub does not accept the token that was sent".to_owned());
                 refusal.diagnostic.notes.push(format!("so nothing is known of `{repository}`"));
-                refusal.diagnostic.help.push("renew `HF_TOKEN` or the token file, or unset it to ask as nobody".to_owned());
+                refusal
+                    .diagnostic
+                    .help
+                    .push("renew `HF_TOKEN` or the token file, or unset it to ask as nobody".to_owned());
                 refusal
             }
             (403, _) if message.to_ascii_lowercase().contains("disabled") => self.disabled(),
             (401 | 403 | 404, _) => {
-                let mut refusal = refuse(slug::CHECKPOINT_NOT_FOUND, format!("the hub shows no {noun} `{repository}`"));
+                let mut refusal =
+                    refuse(slug::CHECKPOINT_NOT_FOUND, format!("the hub shows no {noun} `{repository}`"));
                 let why = if self.credential.is_some() {
                     "it does not exist, or the token that was sent may not see it"
                 } else {
                     "it does not exist, or it is private: without a token the hub answers the same for both"
                 };
                 refusal.diagnostic.notes.push(why.to_owned());
-                refusal.diagnostic.help.push("check the name on the hub; set `HF_TOKEN` if it is private".to_owned());
+                refusal
+                    .diagnostic
+                    .help
+                    .push("check the name on the hub; set `HF_TOKEN` if it is private".to_owned());
                 refusal
             }
-            _ => unexpected(&self.name(), &response, format!("status {}; {}", response.status, excerpt(&response.body))),
+            _ => unexpected(
+                &self.name(),
+                &response,
+                format!("status {}; {}", response.status, excerpt(&response.body)),
+            ),
         };
         if !message.is_empty() {
             refusal.diagnostic.notes.push(format!("the hub says: {}", printable(message, 200)));
@@ -307,9 +371,12 @@ impl<T: Transport + ?Sized> Hub<'_, T> {
 
     fn disabled(&self) -> Refusal {
         Refusal::outside(
-            Diagnostic::error(slug::CHECKPOINT_DISABLED, format!("the hub has disabled `{}`", self.repository))
-                .why("nobody can download it any more")
-                .help("take another checkpoint, or one that you have by its lock"),
+            Diagnostic::error(
+                slug::CHECKPOINT_DISABLED,
+                format!("the hub has disabled `{}`", self.repository),
+            )
+            .why("nobody can download it any more")
+            .help("take another checkpoint, or one that you have by its lock"),
         )
     }
 
@@ -362,14 +429,19 @@ pub(crate) fn is_revision(text: &str) -> bool {
     (1..=200).contains(&text.len())
         && !text.contains("..")
         && !text.starts_with(['/', '-'])
-        && text.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'\\' | b'?' | b'#' | b'%' | b':' | b'*' | b'[' | b'^' | b'~'))
+        && text.bytes().all(|byte| {
+            byte.is_ascii_graphic()
+                && !matches!(byte, b'\\' | b'?' | b'#' | b'%' | b':' | b'*' | b'[' | b'^' | b'~')
+        })
 }
 
 /// Percent-encodes everything but unreserved characters; `/` too.
 pub(crate) fn quote(text: &str) -> String {
     text.bytes()
         .map(|byte| match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                char::from(byte).to_string()
+            }
             other => format!("%{other:02X}"),
         })
         .collect()

@@ -34,7 +34,9 @@ pub fn resolve<T: Transport + ?Sized>(
     want: &Want,
 ) -> Result<Resolved, Refusal> {
     match want {
-        Want::Image { reference, platforms } => oci::resolve(transport, endpoints, tokens, reference, platforms),
+        Want::Image { reference, platforms } => {
+            oci::resolve(transport, endpoints, tokens, reference, platforms)
+        }
         Want::Checkpoint { repository, revision } => {
             hub::resolve(transport, endpoints, hub::Kind::Model, repository, revision)
         }

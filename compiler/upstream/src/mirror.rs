@@ -1,7 +1,7 @@
 //! Mirrors: a folder that answers as the servers would.
 //!
 //! ```text
-//! DIR/oci/                                an OCI image layout; `skopeo copy --all docker://X oci:DIR/oci:X`
+//! DIR/oci/                                an OCI image layout; `skopeo copy --all --preserve-digests docker://X oci:DIR/oci:X`
 //!         index.json                      each image under `org.opencontainers.image.ref.name`: its full name,
 //!                                         such as `docker.io/lmsysorg/sglang:v0.5.14-cu130`
 //!         blobs/sha256/<hex>              indexes, manifests and configs; layers are not needed to lock

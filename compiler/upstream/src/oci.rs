@@ -39,9 +39,12 @@ pub fn resolve<T: Transport + ?Sized>(
 ) -> Result<Resolved, Refusal> {
     let parsed = Reference::parse(reference).map_err(|error| {
         Refusal::manifest(
-            Diagnostic::error(slug::IMAGE_REFERENCE, format!("`{}` is no image reference", printable(reference, 200)))
-                .why(error.to_string())
-                .help("write it as `registry/repository:tag`, or `repository:tag` for Docker Hub"),
+            Diagnostic::error(
+                slug::IMAGE_REFERENCE,
+                format!("`{}` is no image reference", printable(reference, 200)),
+            )
+            .why(error.to_string())
+            .help("write it as `registry/repository:tag`, or `repository:tag` for Docker Hub"),
         )
     })?;
     let registry = Registry::new(transport, endpoints, tokens, &parsed, reference)?;
@@ -120,9 +123,12 @@ impl<T: Transport + ?Sized> Talk<'_, T> {
             }
         }
         Err(Refusal::outside(
-            Diagnostic::error(slug::TAG_MOVING, format!("`{}` names something else each time it is asked for", self.want))
-                .why("what HEAD announces and what GET sends differ, twice in a row")
-                .help("lock again when whoever pushes the tag is done, or name the digest in the manifest"),
+            Diagnostic::error(
+                slug::TAG_MOVING,
+                format!("`{}` names something else each time it is asked for", self.want),
+            )
+            .why("what HEAD announces and what GET sends differ, twice in a row")
+            .help("lock again when whoever pushes the tag is done, or name the digest in the manifest"),
         ))
     }
 
@@ -157,8 +163,8 @@ impl<T: Transport + ?Sized> Talk<'_, T> {
             }
         }
         let media_type = response.media_type().unwrap_or_default();
-        let document =
-            manifest::read(&media_type, &response.body).map_err(|why| unexpected(self.want, response, why))?;
+        let document = manifest::read(&media_type, &response.body)
+            .map_err(|why| unexpected(self.want, response, why))?;
         let kept = Kept { media_type: media_type.clone(), body: response.body.clone() };
         self.registry.transport().keep(&digest, &kept);
         Ok(Fetched { digest, media_type, size: response.body.len() as u64, document })
@@ -166,7 +172,11 @@ impl<T: Transport + ?Sized> Talk<'_, T> {
 
     /// Fetches the manifest of every platform of an index. One that is gone is a refusal if a
     /// target needs it: cleanup jobs of registries delete inner manifests while the tag still works.
-    fn children(&self, entries: &[Descriptor], needed: &[String]) -> Result<BTreeMap<String, Platform>, Refusal> {
+    fn children(
+        &self,
+        entries: &[Descriptor],
+        needed: &[String],
+    ) -> Result<BTreeMap<String, Platform>, Refusal> {
         let mut wanted: BTreeMap<String, (&Descriptor, Digest)> = BTreeMap::new();
         for entry in entries {
             let Some(platform) = entry.platform() else { continue };
@@ -179,7 +189,9 @@ impl<T: Transport + ?Sized> Talk<'_, T> {
         let asked: Vec<(Method, String)> = wanted
             .values()
             .zip(&kept)
-            .map(|((_, digest), kept)| (if kept.is_some() { Method::Head } else { Method::Get }, digest.to_string()))
+            .map(|((_, digest), kept)| {
+                (if kept.is_some() { Method::Head } else { Method::Get }, digest.to_string())
+            })
             .collect();
         let answers = self.registry.manifests(&asked)?;
         let mut found = BTreeMap::new();
@@ -196,7 +208,8 @@ impl<T: Transport + ?Sized> Talk<'_, T> {
                 None => self.read(&response, Some(&digest))?,
             };
             if fetched.size != entry.size {
-                let why = format!("the index says {} bytes for {platform}, and {} came", entry.size, fetched.size);
+                let why =
+                    format!("the index says {} bytes for {platform}, and {} came", entry.size, fetched.size);
                 return Err(unexpected(self.want, &response, why));
             }
             let config = match &fetched.document {
@@ -213,9 +226,15 @@ impl<T: Transport + ?Sized> Talk<'_, T> {
     fn platform_of(&self, config: &Descriptor) -> Result<String, Refusal> {
         let digest: Digest = config.digest.parse().map_err(|_| {
             Refusal::outside(
-                Diagnostic::error(slug::UNEXPECTED_ANSWER, format!("the manifest of `{}` cannot be used", self.want))
-                    .why(format!("its config is named `{}`, which is no sha256 digest", printable(&config.digest, 100)))
-                    .help("check that the reference names a container image"),
+                Diagnostic::error(
+                    slug::UNEXPECTED_ANSWER,
+                    format!("the manifest of `{}` cannot be used", self.want),
+                )
+                .why(format!(
+                    "its config is named `{}`, which is no sha256 digest",
+                    printable(&config.digest, 100)
+                ))
+                .help("check that the reference names a container image"),
             )
         })?;
         let response = self.registry.config(&digest.to_string())?;
@@ -231,7 +250,10 @@ impl<T: Transport + ?Sized> Talk<'_, T> {
             return Err(self.mismatch(&digest, &received));
         }
         manifest::config_platform(&response.body).ok_or_else(|| {
-            let why = format!("its config (`{}`) states no platform: it is no container image", printable(&config.media_type, 100));
+            let why = format!(
+                "its config (`{}`) states no platform: it is no container image",
+                printable(&config.media_type, 100)
+            );
             unexpected(self.want, &response, why)
         })
     }
@@ -242,16 +264,28 @@ impl<T: Transport + ?Sized> Talk<'_, T> {
         let response = self.registry.manifest(Method::Head, tag)?;
         if response.status == 404 {
             return Ok(Some(
-                Diagnostic::warning(slug::TAG_NOT_FOUND, format!("tag `{tag}` of `{}` is gone; the digest beside it is still served", self.reference.repository()))
-                    .help("keep the digest: it is what runs"),
+                Diagnostic::warning(
+                    slug::TAG_NOT_FOUND,
+                    format!(
+                        "tag `{tag}` of `{}` is gone; the digest beside it is still served",
+                        self.reference.repository()
+                    ),
+                )
+                .help("keep the digest: it is what runs"),
             ));
         }
         let Some(current) = announced_digest(&response) else { return Ok(None) };
         Ok((current != *written).then(|| {
-            Diagnostic::warning(slug::TAG_MOVED, format!("tag `{tag}` of `{}` no longer names the digest beside it", self.reference.repository()))
-                .why(format!("the manifest says {written}, and the registry says the tag is {current} now"))
-                .why("runtimes use the digest and ignore the tag")
-                .help("keep the digest, or take the new one if the newer build is meant")
+            Diagnostic::warning(
+                slug::TAG_MOVED,
+                format!(
+                    "tag `{tag}` of `{}` no longer names the digest beside it",
+                    self.reference.repository()
+                ),
+            )
+            .why(format!("the manifest says {written}, and the registry says the tag is {current} now"))
+            .why("runtimes use the digest and ignore the tag")
+            .help("keep the digest, or take the new one if the newer build is meant")
         }))
     }
 
@@ -259,19 +293,33 @@ impl<T: Transport + ?Sized> Talk<'_, T> {
     fn remarks(&self) -> Vec<Diagnostic> {
         let (None, Some(tag)) = (self.reference.digest(), self.reference.tag()) else { return Vec::new() };
         let dated = tag.contains("nightly") || tag.split(['-', '_', '.']).any(|word| word == "dev");
-        let moving = matches!(tag, "latest" | "main" | "master" | "edge" | "stable") || tag == "dev" || tag == "nightly";
+        let moving = matches!(tag, "latest" | "main" | "master" | "edge" | "stable")
+            || tag == "dev"
+            || tag == "nightly";
         if moving {
             return vec![
-                Diagnostic::warning(slug::MUTABLE_TAG, format!("tag `{tag}` of `{}` names the newest build of the day", self.reference.repository()))
-                    .why("the lock holds the digest of today's build; what the tag names tomorrow is another")
-                    .help("name a release"),
+                Diagnostic::warning(
+                    slug::MUTABLE_TAG,
+                    format!(
+                        "tag `{tag}` of `{}` names the newest build of the day",
+                        self.reference.repository()
+                    ),
+                )
+                .why("the lock holds the digest of today's build; what the tag names tomorrow is another")
+                .help("name a release"),
             ];
         }
         if dated {
             return vec![
-                Diagnostic::warning(slug::SHORT_LIVED_TAG, format!("tag `{tag}` of `{}` is a development build, which registries prune", self.reference.repository()))
-                    .why("vLLM keeps its last fourteen nightlies; other projects delete theirs after some weeks")
-                    .help("name a release, or copy the image to a registry of yours by digest"),
+                Diagnostic::warning(
+                    slug::SHORT_LIVED_TAG,
+                    format!(
+                        "tag `{tag}` of `{}` is a development build, which registries prune",
+                        self.reference.repository()
+                    ),
+                )
+                .why("vLLM keeps its last fourteen nightlies; other projects delete theirs after some weeks")
+                .help("name a release, or copy the image to a registry of yours by digest"),
             ];
         }
         Vec::new()
@@ -279,27 +327,44 @@ impl<T: Transport + ?Sized> Talk<'_, T> {
 
     fn mismatch(&self, claimed: &Digest, received: &Digest) -> Refusal {
         Refusal::outside(
-            Diagnostic::error(slug::DIGEST_MISMATCH, format!("what `{}` sent for `{}` is not what it is named", self.reference.registry(), self.want))
-                .why(format!("it is named {claimed}"))
-                .why(format!("the bytes received have {received}"))
-                .help("do not use this image; tell whoever runs the registry or the proxy in between"),
+            Diagnostic::error(
+                slug::DIGEST_MISMATCH,
+                format!(
+                    "what `{}` sent for `{}` is not what it is named",
+                    self.reference.registry(),
+                    self.want
+                ),
+            )
+            .why(format!("it is named {claimed}"))
+            .why(format!("the bytes received have {received}"))
+            .help("do not use this image; tell whoever runs the registry or the proxy in between"),
         )
     }
 
     fn child_gone(&self, what: &str, digest: &Digest) -> Refusal {
         Refusal::outside(
-            Diagnostic::error(slug::CHILD_GONE, format!("`{}` is there, and its part for {what} is gone", self.want))
-                .why(format!("the registry has no {digest}; a cleanup deleted it while the tag still resolves"))
-                .help("name another tag, or ask the publisher to push the image again"),
+            Diagnostic::error(
+                slug::CHILD_GONE,
+                format!("`{}` is there, and its part for {what} is gone", self.want),
+            )
+            .why(format!("the registry has no {digest}; a cleanup deleted it while the tag still resolves"))
+            .help("name another tag, or ask the publisher to push the image again"),
         )
     }
 
     fn platform_missing(&self, missing: &str, found: &BTreeMap<String, Platform>) -> Refusal {
         let there = found.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         Refusal::outside(
-            Diagnostic::error(slug::PLATFORM_MISSING, format!("`{}` has no image for `{missing}`", self.want))
-                .why(if there.is_empty() { "it has an image for no platform".to_owned() } else { format!("it has {there}") })
-                .help("name a tag built for that platform, or leave out the target that needs it"),
+            Diagnostic::error(
+                slug::PLATFORM_MISSING,
+                format!("`{}` has no image for `{missing}`", self.want),
+            )
+            .why(if there.is_empty() {
+                "it has an image for no platform".to_owned()
+            } else {
+                format!("it has {there}")
+            })
+            .help("name a tag built for that platform, or leave out the target that needs it"),
         )
     }
 
@@ -314,9 +379,14 @@ impl<T: Transport + ?Sized> Talk<'_, T> {
         let tags = if named_unknown { None } else { self.registry.tags().unwrap_or(Some(Vec::new())) };
         let Some(tags) = tags else {
             return Ok(Refusal::outside(
-                Diagnostic::error(slug::REPOSITORY_NOT_FOUND, format!("`{registry}` has no repository `{repository}`"))
-                    .why("the repository itself is unknown, not only the tag")
-                    .help("check the name against the publisher's page; a private repository needs `docker login`"),
+                Diagnostic::error(
+                    slug::REPOSITORY_NOT_FOUND,
+                    format!("`{registry}` has no repository `{repository}`"),
+                )
+                .why("the repository itself is unknown, not only the tag")
+                .help(
+                    "check the name against the publisher's page; a private repository needs `docker login`",
+                ),
             ));
         };
         if let Some(digest) = asked {
@@ -357,11 +427,15 @@ fn similar(tag: &str, tags: &[String]) -> Vec<String> {
     };
     let wanted = shape(tag);
     let mut near: Vec<String> = Vec::new();
-    let prefixed = tags.iter().rev().filter(|other| other.starts_with(tag) || tag.starts_with(other.as_str()));
-    let with_letter = tags.iter().filter(|other| other.trim_start_matches('v') == tag.trim_start_matches('v'));
+    let prefixed =
+        tags.iter().rev().filter(|other| other.starts_with(tag) || tag.starts_with(other.as_str()));
+    let with_letter =
+        tags.iter().filter(|other| other.trim_start_matches('v') == tag.trim_start_matches('v'));
     let spelt = diag::nearest_all(tag, tags.iter().map(String::as_str)).into_iter();
     let shaped = tags.iter().rev().filter(|other| shape(other) == wanted).take(2);
-    for candidate in with_letter.chain(prefixed).map(String::as_str).chain(shaped.map(String::as_str)).chain(spelt) {
+    for candidate in
+        with_letter.chain(prefixed).map(String::as_str).chain(shaped.map(String::as_str)).chain(spelt)
+    {
         if near.len() < 5 && !near.iter().any(|known| known == candidate) {
             near.push(candidate.to_owned());
         }

@@ -91,7 +91,8 @@ pub(crate) fn of_fault(want: &str, fault: &Fault) -> Refusal {
     let unreachable = |message: String| {
         Refusal::unreachable(Diagnostic::error(slug::UNREACHABLE, message).why(fault.detail.clone()))
     };
-    let outside = |slug, message: String| Refusal::outside(Diagnostic::error(slug, message).why(fault.detail.clone()));
+    let outside =
+        |slug, message: String| Refusal::outside(Diagnostic::error(slug, message).why(fault.detail.clone()));
     let again = "run the command again when it answers; the old lock is untouched";
     let mut refusal = match fault.kind {
         FaultKind::Offline => Refusal {
@@ -128,7 +129,8 @@ pub(crate) fn of_fault(want: &str, fault: &Fault) -> Refusal {
         refusal.diagnostic.help.push(match fault.kind {
             FaultKind::Local => "check the folder and its permissions".to_owned(),
             _ if refusal.class == Class::Unreachable => again.to_owned(),
-            _ => "check that the address is the service's own and that no proxy answers in its place".to_owned(),
+            _ => "check that the address is the service's own and that no proxy answers in its place"
+                .to_owned(),
         });
     }
     refusal
@@ -142,8 +144,10 @@ pub(crate) fn of_status(want: &str, response: &Response) -> Option<Refusal> {
     let limited = response.status == 429
         || (response.status == 403 && response.header("x-ratelimit-remaining") == Some("0"));
     if limited {
-        let mut diagnostic =
-            Diagnostic::error(slug::RATE_LIMITED, format!("`{server}` limits how often it is asked about `{want}`"));
+        let mut diagnostic = Diagnostic::error(
+            slug::RATE_LIMITED,
+            format!("`{server}` limits how often it is asked about `{want}`"),
+        );
         for (name, says) in [
             ("retry-after", "it says to wait (seconds, or a date)"),
             ("x-ratelimit-reset", "the limit ends at (Unix time)"),
@@ -195,8 +199,7 @@ pub(crate) fn excerpt(body: &[u8]) -> String {
 /// Keeps what a terminal may show: hostile servers send control characters.
 #[must_use]
 pub fn printable(text: &str, most: usize) -> String {
-    let mut shown: String =
-        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(most).collect();
+    let mut shown: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(most).collect();
     if text.chars().count() > most {
         shown.push('…');
     }

@@ -50,21 +50,29 @@ impl<T: Transport + ?Sized> Forge<'_, T> {
         // A branch or a tag is upstream's by being upstream's; a bare commit may be a fork's.
         if is_commit(self.revision) && !self.is_upstream(commit)? {
             return Err(Refusal::outside(
-                Diagnostic::error(slug::COMMIT_NOT_UPSTREAM, format!("commit {commit} is not in the history of `{}`", self.repository))
-                    .why("the forge serves it, as it serves every commit of every fork under this name")
-                    .why("no branch or tag of the repository itself was found to hold it")
-                    .help("name a commit that is merged, or the branch or tag that holds it"),
+                Diagnostic::error(
+                    slug::COMMIT_NOT_UPSTREAM,
+                    format!("commit {commit} is not in the history of `{}`", self.repository),
+                )
+                .why("the forge serves it, as it serves every commit of every fork under this name")
+                .why("no branch or tag of the repository itself was found to hold it")
+                .help("name a commit that is merged, or the branch or tag that holds it"),
             ));
         }
-        let Some(last) = self.last_change(commit)? else { return Ok(Evidence { merge: None, remarks: Vec::new() }) };
+        let Some(last) = self.last_change(commit)? else {
+            return Ok(Evidence { merge: None, remarks: Vec::new() });
+        };
         let pulls = self.pulls(&last)?;
         let merge = pulls.iter().find_map(|pull| self.merge(pull));
         let mut remarks = Vec::new();
         if let (None, Some(open)) = (&merge, pulls.first()) {
             remarks.push(
-                Diagnostic::warning(slug::NOT_MERGED, format!("pull request {} of `{}` is not merged", open.number, self.repository))
-                    .why(format!("the last change of `{}` comes from it", self.path))
-                    .help("what is not merged is no evidence: wait for the merge, then lock again"),
+                Diagnostic::warning(
+                    slug::NOT_MERGED,
+                    format!("pull request {} of `{}` is not merged", open.number, self.repository),
+                )
+                .why(format!("the last change of `{}` comes from it", self.path))
+                .help("what is not merged is no evidence: wait for the merge, then lock again"),
             );
         }
         Ok(Evidence { merge, remarks })
@@ -107,7 +115,8 @@ impl<T: Transport + ?Sized> Forge<'_, T> {
         struct Comparison {
             status: String,
         }
-        let response = self.ask(&format!("compare/{}...{commit}?per_page=1", quote(of)), JSON, ANSWER_LIMIT)?;
+        let response =
+            self.ask(&format!("compare/{}...{commit}?per_page=1", quote(of)), JSON, ANSWER_LIMIT)?;
         if response.status == 404 {
             return Ok(false);
         }
@@ -162,5 +171,7 @@ impl<T: Transport + ?Sized> Forge<'_, T> {
 /// `2026-09-18T12:00:00Z`, as the forge writes it.
 fn is_time(text: &str) -> bool {
     (19..=35).contains(&text.len())
-        && text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b':' | b'T' | b'Z' | b'+' | b'.'))
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b':' | b'T' | b'Z' | b'+' | b'.'))
 }

@@ -53,9 +53,12 @@ impl Documents {
         for path in ["config.json", "hf_quant_config.json", "generation_config.json"] {
             if self.texts.contains_key(path) && self.json(path).is_none() {
                 found.push(
-                    Diagnostic::warning(slug::CONFIG_UNREADABLE, format!("`{path}` of `{repository}` is no JSON"))
-                        .why("the facts that it should state are unknown, so rules that need them are skipped")
-                        .help("take a revision whose configuration can be read"),
+                    Diagnostic::warning(
+                        slug::CONFIG_UNREADABLE,
+                        format!("`{path}` of `{repository}` is no JSON"),
+                    )
+                    .why("the facts that it should state are unknown, so rules that need them are skipped")
+                    .help("take a revision whose configuration can be read"),
                 );
             }
         }
@@ -88,13 +91,16 @@ impl Documents {
     /// `quantization_config` of `config.json`, wherever a multimodal model keeps it.
     fn own_quantization(&self) -> Value {
         let config = self.json("config.json").unwrap_or(Value::Null);
-        let places = ["/quantization_config", "/text_config/quantization_config", "/llm_config/quantization_config"];
+        let places =
+            ["/quantization_config", "/text_config/quantization_config", "/llm_config/quantization_config"];
         places.iter().find_map(|place| config.pointer(place)).cloned().unwrap_or(Value::Null)
     }
 
     /// `quantization` of `hf_quant_config.json`, which modelopt writes beside it.
     fn separate_quantization(&self) -> Value {
-        self.json("hf_quant_config.json").and_then(|all| all.get("quantization").cloned()).unwrap_or(Value::Null)
+        self.json("hf_quant_config.json")
+            .and_then(|all| all.get("quantization").cloned())
+            .unwrap_or(Value::Null)
     }
 
     fn quantization(&self) -> Quantization {
@@ -208,7 +214,9 @@ mod tests {
     use super::*;
 
     fn documents(files: &[(&str, &str)]) -> Documents {
-        Documents { texts: files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect() }
+        Documents {
+            texts: files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect(),
+        }
     }
 
     #[test]
@@ -253,9 +261,18 @@ mod tests {
 
     #[test]
     fn the_default_of_a_template_is_read_only_where_it_is_plain() {
-        assert_eq!(thinks_by_default("{%- if enable_thinking is defined and enable_thinking is false %}"), Some(true));
-        assert_eq!(thinks_by_default("{% if enable_thinking is defined and enable_thinking is true %}"), Some(false));
-        assert_eq!(thinks_by_default("{% if not thinking is defined %}{% set thinking = false %}{% endif %}"), Some(false));
+        assert_eq!(
+            thinks_by_default("{%- if enable_thinking is defined and enable_thinking is false %}"),
+            Some(true)
+        );
+        assert_eq!(
+            thinks_by_default("{% if enable_thinking is defined and enable_thinking is true %}"),
+            Some(false)
+        );
+        assert_eq!(
+            thinks_by_default("{% if not thinking is defined %}{% set thinking = false %}{% endif %}"),
+            Some(false)
+        );
         assert_eq!(thinks_by_default("<|im_start|>{{ message }}"), None);
     }
 
@@ -264,7 +281,10 @@ mod tests {
         for (path, text) in [
             ("chat_template.jinja", "{{ x }}"),
             ("chat_template.json", r#"{"chat_template":"{{ x }}"}"#),
-            ("tokenizer_config.json", r#"{"chat_template":[{"name":"tool_use","template":"y"},{"name":"default","template":"{{ x }}"}]}"#),
+            (
+                "tokenizer_config.json",
+                r#"{"chat_template":[{"name":"tool_use","template":"y"},{"name":"default","template":"{{ x }}"}]}"#,
+            ),
         ] {
             assert_eq!(documents(&[(path, text)]).template().as_deref(), Some("{{ x }}"), "{path}");
         }

@@ -43,7 +43,8 @@ struct LargeFile {
 /// Lists all files at a commit, sorted by path.
 pub(super) fn list<T: Transport + ?Sized>(hub: &Hub<'_, T>, commit: &str) -> Result<Vec<File>, Refusal> {
     let kind = hub.kind.interface();
-    let mut url = hub.url(&format!("api/{kind}/{}/tree/{commit}?recursive=true&expand=false", hub.repository))?;
+    let mut url =
+        hub.url(&format!("api/{kind}/{}/tree/{commit}?recursive=true&expand=false", hub.repository))?;
     let origin = url.origin();
     let mut seen = BTreeSet::new();
     let mut files = BTreeMap::new();
@@ -94,9 +95,12 @@ fn next(response: &Response) -> Option<Url> {
 fn read<T: Transport + ?Sized>(hub: &Hub<'_, T>, entry: Entry, response: &Response) -> Result<File, Refusal> {
     if !is_safe(&entry.path) {
         return Err(Refusal::outside(
-            Diagnostic::error(slug::UNSAFE_PATH, format!("the tree of `{}` has a path that leads elsewhere", hub.name()))
-                .why(format!("`{}` is no plain relative path", printable(&entry.path, 200)))
-                .help("do not use this checkpoint from this hub or mirror"),
+            Diagnostic::error(
+                slug::UNSAFE_PATH,
+                format!("the tree of `{}` has a path that leads elsewhere", hub.name()),
+            )
+            .why(format!("`{}` is no plain relative path", printable(&entry.path, 200)))
+            .help("do not use this checkpoint from this hub or mirror"),
         ));
     }
     let no_id = |why: String| unexpected(&hub.name(), response, format!("`{}`: {why}", entry.path));
@@ -112,14 +116,19 @@ fn read<T: Transport + ?Sized>(hub: &Hub<'_, T>, entry: Entry, response: &Respon
             Ok(File { path: entry.path, size: entry.size, sha256: Some(sha256), blob: None })
         }
         None => match entry.oid {
-            Some(oid) if is_commit(&oid) => Ok(File { path: entry.path, size: entry.size, sha256: None, blob: Some(oid) }),
+            Some(oid) if is_commit(&oid) => {
+                Ok(File { path: entry.path, size: entry.size, sha256: None, blob: Some(oid) })
+            }
             _ => Err(no_id("it has neither a sha256 nor a git blob id".to_owned())),
         },
     }
 }
 
 /// Refuses trees that cannot be unpacked everywhere.
-fn whole<T: Transport + ?Sized>(hub: &Hub<'_, T>, files: BTreeMap<String, File>) -> Result<Vec<File>, Refusal> {
+fn whole<T: Transport + ?Sized>(
+    hub: &Hub<'_, T>,
+    files: BTreeMap<String, File>,
+) -> Result<Vec<File>, Refusal> {
     let mut folded: BTreeMap<String, &str> = BTreeMap::new();
     for path in files.keys() {
         if let Some(other) = folded.insert(path.to_lowercase(), path) {

@@ -49,7 +49,10 @@ pub(super) fn examine<T: Transport + ?Sized>(
     if weights.is_empty() {
         return Err(Refusal::outside(
             Diagnostic::error(slug::NO_WEIGHTS, format!("`{}` holds no weights", hub.name()))
-                .why(format!("of its {} files none ends in .safetensors, .bin, .gguf, .pt or .pth", files.len()))
+                .why(format!(
+                    "of its {} files none ends in .safetensors, .bin, .gguf, .pt or .pth",
+                    files.len()
+                ))
                 .why("another revision is never taken in its place")
                 .help("name the revision that holds the weights"),
         ));
@@ -59,39 +62,67 @@ pub(super) fn examine<T: Transport + ?Sized>(
     let safetensors = root(&weights, ".safetensors");
     let others = [".bin", ".gguf", ".pt", ".pth"].map(|ending| root(&weights, ending)).concat();
     if !safetensors.is_empty() && !others.is_empty() {
-        remarks.push(ambiguous(hub, &safetensors, &others, "loaders choose between formats, and not all choose alike"));
+        remarks.push(ambiguous(
+            hub,
+            &safetensors,
+            &others,
+            "loaders choose between formats, and not all choose alike",
+        ));
     }
-    let (index, chosen) = if safetensors.is_empty() { (BIN_INDEX, others) } else { (SAFETENSORS_INDEX, safetensors) };
+    let (index, chosen) =
+        if safetensors.is_empty() { (BIN_INDEX, others) } else { (SAFETENSORS_INDEX, safetensors) };
     let Some(index) = files.iter().find(|file| file.path == index) else {
         if chosen.len() > 1 && chosen.iter().any(|file| shard(&file.path).is_some()) {
             remarks.push(index_missing(hub, index));
         } else if chosen.len() > 1 {
-            remarks.push(ambiguous(hub, &chosen[..1], &chosen[1..], "there is no index that says which of them count"));
+            remarks.push(ambiguous(
+                hub,
+                &chosen[..1],
+                &chosen[1..],
+                "there is no index that says which of them count",
+            ));
         }
         let chosen = if chosen.is_empty() { weights } else { chosen };
         return Ok(WeightSet { bytes: sum(&chosen), remarks });
     };
     let body = hub.contents(commit, &[index], INDEX_LIMIT).pop().unwrap_or_else(|| Ok(Vec::new()))?;
-    let parsed: Index = serde_json::from_slice(&body).map_err(|error| broken_index(hub, &index.path, &error.to_string()))?;
+    let parsed: Index =
+        serde_json::from_slice(&body).map_err(|error| broken_index(hub, &index.path, &error.to_string()))?;
     let named: BTreeSet<&str> = parsed.weight_map.values().map(String::as_str).collect();
-    let missing: Vec<&str> = named.iter().filter(|path| !files.iter().any(|file| file.path == **path)).copied().collect();
+    let missing: Vec<&str> =
+        named.iter().filter(|path| !files.iter().any(|file| file.path == **path)).copied().collect();
     if !missing.is_empty() {
         return Err(missing_shards(hub, &missing, &format!("`{}` names them", index.path)));
     }
-    let (mapped, stray): (Vec<&File>, Vec<&File>) = chosen.iter().partition(|file| named.contains(file.path.as_str()));
+    let (mapped, stray): (Vec<&File>, Vec<&File>) =
+        chosen.iter().partition(|file| named.contains(file.path.as_str()));
     if !stray.is_empty() {
-        remarks.push(ambiguous(hub, &mapped, &stray, "the index names none of these; a loader that takes every file takes them too"));
+        remarks.push(ambiguous(
+            hub,
+            &mapped,
+            &stray,
+            "the index names none of these; a loader that takes every file takes them too",
+        ));
     }
     let mapped: Vec<&File> = files.iter().filter(|file| named.contains(file.path.as_str())).collect();
     let bytes = sum(&mapped);
     // Producers count differently, but tensors cannot be longer than the files that hold them.
     let total = parsed.metadata.and_then(|metadata| metadata.total_size?.as_f64()).unwrap_or(0.0);
-    #[expect(clippy::cast_precision_loss, reason = "a checkpoint of more than 2^53 bytes would only lose digits")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a checkpoint of more than 2^53 bytes would only lose digits"
+    )]
     if total > bytes as f64 {
         remarks.push(
-            Diagnostic::warning(slug::INDEX_WRONG, format!("the shards of `{}` are shorter than its index says", hub.name()))
-                .why(format!("`{}` states {total} bytes of tensors, and its shards have {bytes} bytes together", index.path))
-                .help("check that the upload is whole; `recipec audit checkpoint` compares every byte"),
+            Diagnostic::warning(
+                slug::INDEX_WRONG,
+                format!("the shards of `{}` are shorter than its index says", hub.name()),
+            )
+            .why(format!(
+                "`{}` states {total} bytes of tensors, and its shards have {bytes} bytes together",
+                index.path
+            ))
+            .help("check that the upload is whole; `recipec audit checkpoint` compares every byte"),
         );
     }
     Ok(WeightSet { bytes, remarks })
@@ -152,11 +183,14 @@ fn numbering<T: Transport + ?Sized>(hub: &Hub<'_, T>, weights: &[&File]) -> Resu
 fn missing_shards<T: Transport + ?Sized>(hub: &Hub<'_, T>, missing: &[&str], why: &str) -> Refusal {
     let list = missing.iter().take(10).map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
     Refusal::outside(
-        Diagnostic::error(slug::INCOMPLETE_UPLOAD, format!("`{}` lacks {} of its weight files", hub.name(), missing.len()))
-            .why(format!("not there: {list}"))
-            .why(why.to_owned())
-            .why("an engine that starts on the rest answers with noise")
-            .help("take a revision that is whole, or ask the owner to upload the rest"),
+        Diagnostic::error(
+            slug::INCOMPLETE_UPLOAD,
+            format!("`{}` lacks {} of its weight files", hub.name(), missing.len()),
+        )
+        .why(format!("not there: {list}"))
+        .why(why.to_owned())
+        .why("an engine that starts on the rest answers with noise")
+        .help("take a revision that is whole, or ask the owner to upload the rest"),
     )
 }
 
@@ -174,7 +208,12 @@ fn index_missing<T: Transport + ?Sized>(hub: &Hub<'_, T>, index: &str) -> Diagno
         .help("take a revision with the index")
 }
 
-fn ambiguous<T: Transport + ?Sized>(hub: &Hub<'_, T>, taken: &[&File], other: &[&File], why: &str) -> Diagnostic {
+fn ambiguous<T: Transport + ?Sized>(
+    hub: &Hub<'_, T>,
+    taken: &[&File],
+    other: &[&File],
+    why: &str,
+) -> Diagnostic {
     let list = |files: &[&File]| {
         let mut names: Vec<String> = files.iter().take(3).map(|file| format!("`{}`", file.path)).collect();
         if files.len() > 3 {
@@ -182,10 +221,13 @@ fn ambiguous<T: Transport + ?Sized>(hub: &Hub<'_, T>, taken: &[&File], other: &[
         }
         names.join(", ")
     };
-    Diagnostic::warning(slug::AMBIGUOUS_WEIGHTS, format!("`{}` holds more than one set of weights", hub.name()))
-        .why(format!("{} beside {}", list(taken), list(other)))
-        .why(why.to_owned())
-        .help("the lock holds all of them; say in the recipe which format the engine loads")
+    Diagnostic::warning(
+        slug::AMBIGUOUS_WEIGHTS,
+        format!("`{}` holds more than one set of weights", hub.name()),
+    )
+    .why(format!("{} beside {}", list(taken), list(other)))
+    .why(why.to_owned())
+    .help("the lock holds all of them; say in the recipe which format the engine loads")
 }
 
 #[cfg(test)]
@@ -194,8 +236,14 @@ mod tests {
 
     #[test]
     fn shards_are_read_in_every_spelling_seen() {
-        assert_eq!(shard("model-00001-of-00004.safetensors"), Some(("model-*-of-00004.safetensors".into(), 1, 4)));
-        assert_eq!(shard("model.safetensors-00001-of-00002.safetensors").map(|it| (it.1, it.2)), Some((1, 2)));
+        assert_eq!(
+            shard("model-00001-of-00004.safetensors"),
+            Some(("model-*-of-00004.safetensors".into(), 1, 4))
+        );
+        assert_eq!(
+            shard("model.safetensors-00001-of-00002.safetensors").map(|it| (it.1, it.2)),
+            Some((1, 2))
+        );
         assert_eq!(shard("sub/x-2-of-3.bin").map(|it| (it.1, it.2)), Some((2, 3)));
         for path in ["model.safetensors", "a-of-b.bin", "x-1-of-99999999.bin", "", "-of-"] {
             assert_eq!(shard(path), None, "{path}");
@@ -205,6 +253,11 @@ mod tests {
     #[test]
     fn what_training_leaves_behind_is_no_weight() {
         assert!(is_weight("model.safetensors") && is_weight("sub/pytorch_model.bin"));
-        assert!(!is_weight("training_args.bin") && !is_weight("optimizer.pt") && !is_weight(".bin") && !is_weight("a.json"));
+        assert!(
+            !is_weight("training_args.bin")
+                && !is_weight("optimizer.pt")
+                && !is_weight(".bin")
+                && !is_weight("a.json")
+        );
     }
 }

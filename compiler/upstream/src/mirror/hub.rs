@@ -39,7 +39,11 @@ pub(super) fn answer<S: Store>(store: &S, path: &str) -> Result<Answer, String> 
             if store.list(&folder)?.is_none() {
                 return Ok(Answer::NotMirrored(format!("it has no `{folder}`")));
             }
-            return if verb == "revision" { revision(store, &folder, id, name) } else { tree(store, &folder, name) };
+            return if verb == "revision" {
+                revision(store, &folder, id, name)
+            } else {
+                tree(store, &folder, name)
+            };
         }
         return Ok(unknown(path));
     }
@@ -82,7 +86,8 @@ fn tree<S: Store>(store: &S, folder: &str, commit: &str) -> Result<Answer, Strin
     let Some(body) = store.read(&place, LIMIT)? else {
         return Ok(Answer::NotMirrored(format!("it has no `{place}`")));
     };
-    let tree: Tree = serde_json::from_slice(&body).map_err(|error| format!("`{place}` is no tree: {error}"))?;
+    let tree: Tree =
+        serde_json::from_slice(&body).map_err(|error| format!("`{place}` is no tree: {error}"))?;
     if tree.format_version != 1 {
         return Err(format!("`{place}` has format {}, and 1 is known", tree.format_version));
     }
@@ -92,7 +97,10 @@ fn tree<S: Store>(store: &S, folder: &str, commit: &str) -> Result<Answer, Strin
         .map(|(path, node)| {
             let mut entry = json!({ "type": "file", "path": path, "size": node.size, "oid": node.blob_id });
             if let (Some(sha256), Some(entry)) = (node.lfs_sha256, entry.as_object_mut()) {
-                entry.insert("lfs".to_owned(), json!({ "oid": sha256, "size": node.lfs_size.unwrap_or(node.size) }));
+                entry.insert(
+                    "lfs".to_owned(),
+                    json!({ "oid": sha256, "size": node.lfs_size.unwrap_or(node.size) }),
+                );
             }
             entry
         })

@@ -39,8 +39,8 @@ pub(super) fn answer<S: Store>(store: &S, url: &Url, rest: &str) -> Result<Answe
     let Some(index) = store.read("oci/index.json", LIMIT)? else {
         return Ok(Answer::NotMirrored("it has no `oci/index.json`".to_owned()));
     };
-    let layout: Layout =
-        serde_json::from_slice(&index).map_err(|error| format!("`oci/index.json` is no image layout: {error}"))?;
+    let layout: Layout = serde_json::from_slice(&index)
+        .map_err(|error| format!("`oci/index.json` is no image layout: {error}"))?;
     if let Ok(digest) = name.parse::<Digest>() {
         return blob(store, &digest, None);
     }

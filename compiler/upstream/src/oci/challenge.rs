@@ -101,7 +101,9 @@ mod tests {
     #[test]
     fn quoted_commas_and_escapes_stay_in_their_value() {
         let header = r#"Bearer realm="https://a/t", scope="repository:a/b:pull,push",error="insufficient \"scope\"" , service=x"#;
-        let Some(Challenge::Bearer { scope, service, error, .. }) = Challenge::parse(header) else { panic!() };
+        let Some(Challenge::Bearer { scope, service, error, .. }) = Challenge::parse(header) else {
+            panic!()
+        };
         assert_eq!(scope.as_deref(), Some("repository:a/b:pull,push"));
         assert_eq!(service.as_deref(), Some("x"));
         assert_eq!(error.as_deref(), Some("insufficient \"scope\""));

@@ -51,11 +51,15 @@ pub fn still_served<T: Transport + ?Sized>(
 ) -> Result<(), Refusal> {
     let parsed = Reference::parse(reference).map_err(|error| {
         Refusal::manifest(
-            Diagnostic::error(slug::IMAGE_REFERENCE, format!("`{reference}` is no image reference")).why(error.to_string()),
+            Diagnostic::error(slug::IMAGE_REFERENCE, format!("`{reference}` is no image reference"))
+                .why(error.to_string()),
         )
     })?;
-    let talk =
-        Talk { registry: Registry::new(transport, endpoints, tokens, &parsed, reference)?, reference: &parsed, want: reference };
+    let talk = Talk {
+        registry: Registry::new(transport, endpoints, tokens, &parsed, reference)?,
+        reference: &parsed,
+        want: reference,
+    };
     let response = talk.registry.manifest(Method::Head, &pin.digest.to_string())?;
     if response.status == 404 {
         return Err(talk.not_found(Some(&pin.digest), &response)?);

@@ -110,10 +110,14 @@ pub(crate) fn read(media_type: &str, body: &[u8]) -> Result<Document, String> {
     };
     match media_type {
         OCI_INDEX | DOCKER_LIST => {
-            let index: Index = serde_json::from_slice(body).map_err(|error| format!("it is no image index: {error}"))?;
+            let index: Index =
+                serde_json::from_slice(body).map_err(|error| format!("it is no image index: {error}"))?;
             says(index.media_type.as_deref())?;
             if index.manifests.len() > MAX_ENTRIES {
-                return Err(format!("its index has {} entries; {MAX_ENTRIES} are read", index.manifests.len()));
+                return Err(format!(
+                    "its index has {} entries; {MAX_ENTRIES} are read",
+                    index.manifests.len()
+                ));
             }
             Ok(Document::Index(index))
         }
@@ -161,8 +165,14 @@ mod tests {
 
     #[test]
     fn the_variant_of_arm64_is_dropped_and_others_are_kept() {
-        assert_eq!(platform(r#"{"os":"linux","architecture":"arm64","variant":"v8"}"#).as_deref(), Some("linux/arm64"));
-        assert_eq!(platform(r#"{"os":"linux","architecture":"arm","variant":"v7"}"#).as_deref(), Some("linux/arm/v7"));
+        assert_eq!(
+            platform(r#"{"os":"linux","architecture":"arm64","variant":"v8"}"#).as_deref(),
+            Some("linux/arm64")
+        );
+        assert_eq!(
+            platform(r#"{"os":"linux","architecture":"arm","variant":"v7"}"#).as_deref(),
+            Some("linux/arm/v7")
+        );
         assert_eq!(platform(r#"{"os":"unknown","architecture":"unknown"}"#), None);
         assert_eq!(platform(r#"{"os":"linux","architecture":"a/../b"}"#), None);
     }

@@ -190,7 +190,9 @@ fn split_registry(name: &str) -> (&str, &str) {
 
 fn is_registry(text: &str) -> bool {
     let (host, port) = match text.rsplit_once(':') {
-        Some((host, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => (host, port),
+        Some((host, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => {
+            (host, port)
+        }
         _ => (text, "0"),
     };
     let bracketed = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
@@ -214,7 +216,8 @@ fn is_registry(text: &str) -> bool {
 fn is_repository(text: &str) -> bool {
     text.len() <= 255
         && text.split('/').all(|part| {
-            let edges = |at: Option<u8>| at.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+            let edges =
+                |at: Option<u8>| at.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
             let mut separator = String::new();
             edges(part.bytes().next())
                 && edges(part.bytes().last())
@@ -224,7 +227,10 @@ fn is_repository(text: &str) -> bool {
                         return true;
                     }
                     separator.push(letter);
-                    separator == "." || separator == "_" || separator == "__" || separator.bytes().all(|b| b == b'-')
+                    separator == "."
+                        || separator == "_"
+                        || separator == "__"
+                        || separator.bytes().all(|b| b == b'-')
                 })
         })
 }
@@ -255,12 +261,17 @@ mod tests {
         ] {
             assert_eq!(canonical(text), "nvcr.io/nvidia/tensorrt-llm/release:1.3.0rc18", "{text}");
         }
-        for text in ["vllm/vllm-openai:v1", "docker.io/vllm/vllm-openai:v1", "index.docker.io/vllm/vllm-openai:v1"] {
+        for text in
+            ["vllm/vllm-openai:v1", "docker.io/vllm/vllm-openai:v1", "index.docker.io/vllm/vllm-openai:v1"]
+        {
             assert_eq!(canonical(text), "docker.io/vllm/vllm-openai:v1", "{text}");
         }
         assert_eq!(canonical("ubuntu"), "docker.io/library/ubuntu:latest");
         assert_eq!(canonical("localhost/a:1"), "localhost/a:1");
-        assert_eq!(canonical("127.0.0.1:5511/lmsysorg/sglang:nightly"), "127.0.0.1:5511/lmsysorg/sglang:nightly");
+        assert_eq!(
+            canonical("127.0.0.1:5511/lmsysorg/sglang:nightly"),
+            "127.0.0.1:5511/lmsysorg/sglang:nightly"
+        );
     }
 
     #[test]
@@ -291,7 +302,20 @@ mod tests {
 
     #[test]
     fn what_no_registry_would_take_is_refused_before_it_is_sent() {
-        for text in ["", ":tag", "A/b:1", "a//b", "a/b:", "a/-b", "a/b___c:1", "a/b:.x", "a/b@sha256:00", "a b", "x.y:99999/a", "ex ample.com/a"] {
+        for text in [
+            "",
+            ":tag",
+            "A/b:1",
+            "a//b",
+            "a/b:",
+            "a/-b",
+            "a/b___c:1",
+            "a/b:.x",
+            "a/b@sha256:00",
+            "a b",
+            "x.y:99999/a",
+            "ex ample.com/a",
+        ] {
             assert!(canonical(text).starts_with("refused"), "{text} -> {}", canonical(text));
         }
         assert_eq!(canonical("a/b__c-d--e.f:1"), "docker.io/a/b__c-d--e.f:1");

@@ -56,9 +56,14 @@ impl<'a, T: Transport + ?Sized> Registry<'a, T> {
 
     /// Asks for several manifests by digest; the repository has answered before, so that the
     /// authorisation is there.
-    pub(crate) fn manifests(&self, asked: &[(Method, String)]) -> Result<Vec<Result<Response, Refusal>>, Refusal> {
-        let requests: Vec<Request> =
-            asked.iter().map(|(method, name)| self.manifest_request(*method, name)).collect::<Result<_, _>>()?;
+    pub(crate) fn manifests(
+        &self,
+        asked: &[(Method, String)],
+    ) -> Result<Vec<Result<Response, Refusal>>, Refusal> {
+        let requests: Vec<Request> = asked
+            .iter()
+            .map(|(method, name)| self.manifest_request(*method, name))
+            .collect::<Result<_, _>>()?;
         let known = self.token.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let authorised: Vec<Request> =
             requests.iter().map(|request| request.clone().authorised(known.as_ref())).collect();
@@ -114,7 +119,10 @@ impl<'a, T: Transport + ?Sized> Registry<'a, T> {
         let text =
             format!("{}/v2/{}/{rest}", self.base.as_str().trim_end_matches('/'), self.reference.repository());
         Url::parse(&text).map_err(|error| {
-            Refusal::manifest(Diagnostic::error(slug::IMAGE_REFERENCE, format!("`{text}` is no address: {error}")))
+            Refusal::manifest(Diagnostic::error(
+                slug::IMAGE_REFERENCE,
+                format!("`{text}` is no address: {error}"),
+            ))
         })
     }
 
@@ -222,8 +230,9 @@ impl<'a, T: Transport + ?Sized> Registry<'a, T> {
             token: Option<String>,
             access_token: Option<String>,
         }
-        let answer: Answer = serde_json::from_slice(&response.body)
-            .map_err(|error| unexpected(self.want, &response, format!("a token server answers with JSON: {error}")))?;
+        let answer: Answer = serde_json::from_slice(&response.body).map_err(|error| {
+            unexpected(self.want, &response, format!("a token server answers with JSON: {error}"))
+        })?;
         match answer.token.or(answer.access_token) {
             Some(token) if is_token(&token) => Ok(Credential::Bearer(Secret::from(token))),
             _ => Err(unexpected(self.want, &response, "there is no token in the token server's answer")),
