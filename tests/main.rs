@@ -5,14 +5,17 @@
 #![allow(clippy::tests_outside_test_module, reason = "the whole binary is tests")]
 
 mod cli;
-mod explain;
-mod house;
-mod faults;
-mod hub;
-mod registry;
 mod docker;
 mod emit;
+mod explain;
+mod faults;
+mod house;
+mod hub;
+mod matrix;
+mod nix;
+mod oracle;
+mod readme;
+mod registry;
 mod slurm;
 mod support;
-mod matrix;
-mod oracle;
+mod stories;

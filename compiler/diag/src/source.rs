@@ -1,6 +1,6 @@
 //! Source texts and the places in them.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Names one file of a [`SourceMap`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -52,8 +52,8 @@ pub struct SourceFile {
     pub path: Arc<str>,
     /// The whole text.
     pub text: Arc<str>,
-    /// Byte offset at which each line begins.
-    line_starts: Arc<[u32]>,
+    /// Byte offset at which each line begins; found when somebody first asks for a line.
+    line_starts: OnceLock<Arc<[u32]>>,
 }
 
 /// All texts that diagnostics can point into.
@@ -71,12 +71,8 @@ impl SourceMap {
 
     /// Adds a text and returns its id. The same path may be added twice; the ids differ.
     pub fn add(&mut self, path: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> FileId {
-        let text = text.into();
-        let line_starts = std::iter::once(0)
-            .chain(text.bytes().zip(1_u32..).filter_map(|(byte, next)| (byte == b'\n').then_some(next)))
-            .collect();
         let id = FileId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
-        self.files.push(SourceFile { path: path.into(), text, line_starts });
+        self.files.push(SourceFile { path: path.into(), text: text.into(), line_starts: OnceLock::new() });
         id
     }
 
@@ -101,12 +97,19 @@ impl SourceMap {
 }
 
 impl SourceFile {
+    fn line_starts(&self) -> &[u32] {
+        self.line_starts.get_or_init(|| {
+            let ends = self.text.bytes().zip(1_u32..).filter_map(|(byte, next)| (byte == b'\n').then_some(next));
+            std::iter::once(0).chain(ends).collect()
+        })
+    }
+
     /// Returns the byte at which a line (counted from 1) begins; the end of the text for lines
     /// past the last.
     #[must_use]
     pub fn line_start(&self, line: u32) -> usize {
         let index = (line as usize).saturating_sub(1);
-        self.line_starts.get(index).map_or(self.text.len(), |&start| start as usize)
+        self.line_starts().get(index).map_or(self.text.len(), |&start| start as usize)
     }
 
     /// Returns the byte at which a line (counted from 1) ends, before its line feed.
@@ -114,7 +117,7 @@ impl SourceFile {
     pub fn line_end(&self, line: u32) -> usize {
         let next = self.line_start(line.saturating_add(1));
         match self.text.as_bytes().get(..next) {
-            Some([.., b'\n']) if self.line_starts.len() > line as usize => next - 1,
+            Some([.., b'\n']) if self.line_starts().len() > line as usize => next - 1,
             _ => next,
         }
     }
@@ -127,8 +130,8 @@ impl SourceFile {
         while !self.text.is_char_boundary(byte as usize) {
             byte -= 1;
         }
-        let line = self.line_starts.partition_point(|&start| start <= byte).max(1);
-        let start = self.line_starts.get(line - 1).copied().unwrap_or(0);
+        let line = self.line_starts().partition_point(|&start| start <= byte).max(1);
+        let start = self.line_starts().get(line - 1).copied().unwrap_or(0);
         let column = self.text.get(start as usize..byte as usize).unwrap_or("").chars().count();
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         Position { byte, line: count(line), column: count(column).saturating_add(1) }

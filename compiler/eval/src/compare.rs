@@ -26,7 +26,7 @@ impl Machine<'_> {
                 if a_len != b_len {
                     return Ok(false);
                 }
-                self.nested(|machine| {
+                self.deeper(|machine| {
                     for index in 0..a_len {
                         if !machine.equal_inside(a + index, b + index)? {
                             return Ok(false);
@@ -36,7 +36,7 @@ impl Machine<'_> {
                 })
             }
             (Slot::Attrs { shape: a, start: from_a, .. }, Slot::Attrs { shape: b, start: from_b, .. }) => {
-                self.nested(|machine| machine.equal_sets((a, from_a), (b, from_b)))
+                self.deeper(|machine| machine.equal_sets((a, from_a), (b, from_b)))
             }
             _ => Ok(false),
         }

@@ -198,6 +198,12 @@ impl<'f> Machine<'f> {
         }
     }
 
+    /// Returns the symbol of a string value's bytes, if any text or value has used that name.
+    pub(crate) fn find_bytes(&self, start: u32, len: u32) -> Option<Symbol> {
+        let name = std::str::from_utf8(self.bytes(start, len)).ok()?;
+        self.names.find(name).map(|name| name.0)
+    }
+
     /// Returns a name as a string value; its bytes are kept once.
     pub(crate) fn name_string(&mut self, symbol: Symbol, at: NodeId) -> Outcome<Slot> {
         let index = symbol as usize;
@@ -363,6 +369,15 @@ impl<'f> Machine<'f> {
         }
         let outcome = stacker::maybe_grow(STACK_LEFT, STACK_MORE, || work(self));
         self.nesting -= 1;
+        outcome
+    }
+
+    /// As [`Machine::nested`], for what Nix counts as a call: going down into a value.
+    pub(crate) fn deeper<T>(&mut self, work: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
+        self.calls += 1;
+        let outcome =
+            if self.calls > self.limits.depth { Err(self.too_deep()) } else { self.nested(work) };
+        self.calls -= 1;
         outcome
     }
 

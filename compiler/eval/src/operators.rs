@@ -65,7 +65,13 @@ impl Machine<'_> {
     pub(crate) fn add(&mut self, left: NodeId, right: NodeId, node: NodeId, env: SlotId) -> Outcome<Slot> {
         let a = self.eval(left, env)?;
         let b = self.eval(right, env)?;
-        self.add_values(a, b, node)
+        match (a, b) {
+            // Nix adds both to nought, which only a negative nought shows.
+            (Slot::Float { value: a, .. }, Slot::Float { value: b, .. }) => {
+                Ok(Slot::Float { at: node, value: 0.0 + a + b })
+            }
+            _ => self.add_values(a, b, node),
+        }
     }
 
     pub(crate) fn add_values(&mut self, a: Slot, b: Slot, node: NodeId) -> Outcome<Slot> {

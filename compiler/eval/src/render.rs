@@ -50,7 +50,7 @@ impl Machine<'_> {
             Slot::Int { .. } | Slot::String { .. } | Slot::Bool { .. } | Slot::Null { .. } => {
                 self.write_json(held, out, node)
             }
-            _ => self.nested(|machine| {
+            _ => self.deeper(|machine| {
                 let value = machine.force_at(slot)?;
                 machine.write_json(value, out, node)
             }),
@@ -140,7 +140,7 @@ impl Machine<'_> {
     }
 
     fn force_part(&mut self, slot: SlotId, seen: &mut BTreeSet<SlotId>) -> Outcome<()> {
-        self.nested(|machine| {
+        self.deeper(|machine| {
             let part = machine.force_at(slot)?;
             machine.force_parts(part, seen)
         })
@@ -222,7 +222,7 @@ impl Machine<'_> {
         }
         match held {
             Slot::List { .. } | Slot::Attrs { .. } => {
-                self.nested(|machine| machine.write_nix(held, out, seen))
+                self.deeper(|machine| machine.write_nix(held, out, seen))
             }
             held => self.write_nix(held, out, seen),
         }
@@ -265,10 +265,19 @@ fn write_integer(value: i64, out: &mut Vec<u8>) {
 
 /// Appends a string as JSON; returns false if it is not UTF-8.
 pub(crate) fn write_json_string(bytes: &[u8], out: &mut Vec<u8>) -> bool {
+    out.push(b'"');
+    // Nearly all strings are plain ASCII, which eight bytes at a time can show.
+    let mut chunks = bytes.chunks_exact(8);
+    let plain = chunks.all(|chunk| chunk.try_into().is_ok_and(|word| plain_word(u64::from_le_bytes(word))));
+    let rest = &bytes[bytes.len() / 8 * 8..];
+    if plain && rest.iter().all(|&byte| (32..128).contains(&byte) && byte != b'"' && byte != b'\\') {
+        out.extend_from_slice(bytes);
+        out.push(b'"');
+        return true;
+    }
     if !bytes.is_ascii() && std::str::from_utf8(bytes).is_err() {
         return false;
     }
-    out.push(b'"');
     let mut plain = 0;
     for (index, &byte) in bytes.iter().enumerate() {
         let escape: &[u8] = match byte {
@@ -293,6 +302,19 @@ pub(crate) fn write_json_string(bytes: &[u8], out: &mut Vec<u8>) -> bool {
     out.extend_from_slice(&bytes[plain..]);
     out.push(b'"');
     true
+}
+
+/// Returns true if none of eight bytes is a control character, a quote, a backslash or beyond ASCII.
+/// A false alarm is possible, the other error is not.
+#[inline]
+fn plain_word(word: u64) -> bool {
+    const LOW: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let zero_in = |word: u64| word.wrapping_sub(LOW) & !word;
+    let control = word.wrapping_sub(LOW * 32) & !word;
+    let quote = zero_in(word ^ (LOW * 0x22));
+    let backslash = zero_in(word ^ (LOW * 0x5c));
+    (control | quote | backslash | word) & HIGH == 0
 }
 
 /// Appends a string as the language writes it.

@@ -40,7 +40,8 @@ pub(super) fn scoped_import(machine: &mut Machine<'_>, args: &Args) -> Outcome<S
 }
 
 pub(super) fn path_exists(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
-    let folder = machine.path_text(args, 0)?.ends_with(b"/");
+    let text = machine.path_text(args, 0)?;
+    let folder = text.ends_with(b"/") || text.ends_with(b"/.");
     let path = machine.path_argument(args, 0)?;
     // What is outside the root does not exist for a manifest.
     let kind = machine.files.kind(&path).ok().flatten();

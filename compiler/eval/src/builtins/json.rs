@@ -343,7 +343,7 @@ impl Machine<'_> {
     }
 
     fn part_to_document(&mut self, slot: crate::slot::SlotId, node: NodeId) -> Outcome<serde_json::Value> {
-        self.nested(|machine| {
+        self.deeper(|machine| {
             let value = machine.force_at(slot)?;
             machine.to_document(value, node)
         })

@@ -5,12 +5,28 @@ use crate::failure::Outcome;
 use crate::machine::Machine;
 use crate::slot::{Slot, SlotId};
 
+/// Evaluates the first argument, which must be a function.
+pub(super) fn callable(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
+    let function = machine.force(args.list[0])?;
+    let functor = match function {
+        Slot::Lambda { .. } | Slot::Builtin { .. } => return Ok(function),
+        Slot::Attrs { shape, start, .. } => machine.attribute(shape, start, machine.known.functor),
+        _ => None,
+    };
+    if functor.is_some() {
+        return Ok(function);
+    }
+    let what = format!("the first argument of `{}`", args.name);
+    Err(machine.wrong_type(function, "a function", &what, machine.argument(args, 0)))
+}
+
 pub(super) fn map(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
     let (from, len) = machine.list_argument(args, 1)?;
     if len == 0 {
         return Ok(args.list[1]);
     }
-    let function = machine.keep(args.list[0])?;
+    let function = callable(machine, args)?;
+    let function = machine.keep(function)?;
     let start = machine.alloc(len as usize)?;
     for index in 0..len {
         machine.heap[(start + index) as usize] =
@@ -25,7 +41,7 @@ pub(super) fn filter(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
     if len == 0 {
         return Ok(args.list[1]);
     }
-    let function = machine.force(args.list[0])?;
+    let function = callable(machine, args)?;
     let mut kept = Vec::new();
     for slot in from..from + len {
         if machine.ask(function, machine.share(slot), args)? {
@@ -36,11 +52,11 @@ pub(super) fn filter(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
 }
 
 pub(super) fn foldl(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
+    let function = callable(machine, args)?;
     let (from, len) = machine.list_argument(args, 2)?;
     if len == 0 {
         return machine.force(args.list[1]);
     }
-    let function = machine.force(args.list[0])?;
     let mut accumulated = args.list[1];
     for slot in from..from + len {
         machine.step()?;
@@ -101,7 +117,8 @@ pub(super) fn gen_list(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> 
         return Err(machine.bad_argument(args, 1, format!("a list cannot have {count} elements")));
     };
     machine.spend(len as usize / 8)?;
-    let function = machine.keep(args.list[0])?;
+    let function = callable(machine, args)?;
+    let function = machine.keep(function)?;
     let numbers = machine.alloc(len as usize)?;
     let start = machine.alloc(len as usize)?;
     for index in 0..len {
@@ -129,8 +146,8 @@ pub(super) fn concat_lists(machine: &mut Machine<'_>, args: &Args) -> Outcome<Sl
 }
 
 pub(super) fn concat_map(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
+    let function = callable(machine, args)?;
     let (from, len) = machine.list_argument(args, 1)?;
-    let function = machine.force(args.list[0])?;
     let mut parts = Vec::with_capacity(len as usize);
     for slot in from..from + len {
         machine.step()?;

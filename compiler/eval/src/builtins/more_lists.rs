@@ -1,9 +1,10 @@
 //! Lists: asking, sorting, grouping.
 
-use diag::{Diagnostic, slugs::eval as slugs};
+use diag::Diagnostic;
 
 use crate::call::Args;
 use crate::failure::{Failure, Outcome};
+use super::lists::callable;
 use crate::machine::Machine;
 use crate::slot::{Slot, SlotId, Symbol};
 
@@ -17,8 +18,7 @@ pub(super) fn all(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
 
 /// Answers `sought` as soon as the function does.
 fn quantified(machine: &mut Machine<'_>, args: &Args, sought: bool) -> Outcome<Slot> {
-    let function = machine.force(args.list[0])?;
-    machine.callable(function, args)?;
+    let function = callable(machine, args)?;
     let (from, len) = machine.list_argument(args, 1)?;
     for slot in from..from + len {
         if machine.ask(function, machine.share(slot), args)? == sought {
@@ -28,30 +28,14 @@ fn quantified(machine: &mut Machine<'_>, args: &Args, sought: bool) -> Outcome<S
     Ok(Slot::Bool { at: args.at, value: !sought })
 }
 
-impl Machine<'_> {
-    /// Checks that an argument can be called, for builtins that look before they call.
-    pub(super) fn callable(&self, function: Slot, args: &Args) -> Outcome<()> {
-        let functor = match function {
-            Slot::Lambda { .. } | Slot::Builtin { .. } => return Ok(()),
-            Slot::Attrs { shape, start, .. } => self.attribute(shape, start, self.known.functor),
-            _ => None,
-        };
-        if functor.is_some() {
-            return Ok(());
-        }
-        let what = format!("the first argument of `{}`", args.name);
-        Err(self.wrong_type(function, "a function", &what, self.argument(args, 0)))
-    }
-}
-
 pub(super) fn partition(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
-    let function = machine.force(args.list[0])?;
-    machine.callable(function, args)?;
+    let function = callable(machine, args)?;
     let (from, len) = machine.list_argument(args, 1)?;
     let (mut right, mut wrong) = (Vec::new(), Vec::new());
     for slot in from..from + len {
-        let held = machine.share(slot);
-        if machine.ask(function, held, args)? { right.push(machine.share(slot)) } else { wrong.push(machine.share(slot)) }
+        // Elements are evaluated whether the function looks at them or not, as in Nix.
+        let element = machine.force_at(slot)?;
+        if machine.ask(function, element, args)? { right.push(element) } else { wrong.push(element) }
     }
     let right = machine.make_list(&right, args.at)?;
     let wrong = machine.make_list(&wrong, args.at)?;
@@ -60,8 +44,7 @@ pub(super) fn partition(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot>
 }
 
 pub(super) fn group_by(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
-    let function = machine.force(args.list[0])?;
-    machine.callable(function, args)?;
+    let function = callable(machine, args)?;
     let (from, len) = machine.list_argument(args, 1)?;
     let mut groups: Vec<(Symbol, SlotId)> = Vec::with_capacity(len as usize);
     for slot in from..from + len {
@@ -88,8 +71,7 @@ pub(super) fn sort(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
     if len == 0 {
         return Ok(args.list[1]);
     }
-    let function = machine.force(args.list[0])?;
-    machine.callable(function, args)?;
+    let function = callable(machine, args)?;
     // Slots are sorted, so that elements are compared by reference and evaluated at most once.
     let mut order: Vec<SlotId> = (from..from + len).collect();
     let mut spare = order.clone();
@@ -221,8 +203,9 @@ fn search(
 }
 
 pub(super) fn zip_attrs_with(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
+    let function = callable(machine, args)?;
+    let function = machine.keep(function)?;
     let (from, len) = machine.list_argument(args, 1)?;
-    let function = machine.keep(args.list[0])?;
     let mut all: Vec<(Symbol, SlotId)> = Vec::new();
     for slot in from..from + len {
         let set = machine.force_at(slot)?;
@@ -264,7 +247,6 @@ impl Machine<'_> {
 
     /// Says that a string is not what a builtin can read.
     pub(super) fn unreadable_text(&self, args: &Args, slug: diag::Slug, message: String) -> Box<Failure> {
-        let _ = slugs::BAD_ARGUMENT;
         let mut diagnostic = Diagnostic::error(slug, message);
         diagnostic.span = self.code.span(self.argument(args, 0));
         Failure::new(diagnostic)

@@ -3,7 +3,7 @@
 use crate::call::Args;
 use crate::failure::{Failure, Outcome};
 use crate::machine::Machine;
-use crate::shapes::Source;
+use crate::shapes::{Source, Written};
 use crate::slot::{Slot, Symbol};
 
 pub(super) fn attr_names(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
@@ -42,8 +42,9 @@ pub(super) fn get_attr(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> 
 pub(super) fn has_attr(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
     let (name, len) = machine.string_argument(args, 0)?;
     let (shape, start) = machine.set_argument(args, 1)?;
-    let name = machine.intern_bytes(name, len)?;
-    let value = machine.attribute(shape, start, name).is_some();
+    // A name that no text has used is in no set, Unicode or not.
+    let name = machine.find_bytes(name, len);
+    let value = name.is_some_and(|name| machine.attribute(shape, start, name).is_some());
     Ok(Slot::Bool { at: args.at, value })
 }
 
@@ -83,7 +84,7 @@ impl Machine<'_> {
         let mut names = Vec::with_capacity(len as usize);
         for slot in from..from + len {
             match self.force_at(slot)? {
-                Slot::String { start, len, .. } => names.push(self.intern_bytes(start, len)?),
+                Slot::String { start, len, .. } => names.extend(self.find_bytes(start, len)),
                 other => {
                     let what = format!("a name in the list of `{}`", args.name);
                     return Err(self.wrong_type(other, "a string", &what, self.argument(args, index)));
@@ -169,7 +170,6 @@ pub(super) fn map_attrs(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot>
 pub(super) fn cat_attrs(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
     let (name, len) = machine.string_argument(args, 0)?;
     let (from, count) = machine.list_argument(args, 1)?;
-    let name = machine.intern_bytes(name, len)?;
     let mut values = Vec::new();
     for slot in from..from + count {
         machine.step()?;
@@ -178,7 +178,9 @@ pub(super) fn cat_attrs(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot>
             let what = "an element of the second argument of `catAttrs`";
             return Err(machine.wrong_type(element, "a set", what, machine.argument(args, 1)));
         };
-        if let Some(slot) = machine.attribute(shape, start, name) {
+        // Looked up anew each time: evaluating the element may be what first used the name.
+        let name = machine.find_bytes(name, len);
+        if let Some(slot) = name.and_then(|name| machine.attribute(shape, start, name)) {
             values.push(machine.share(slot));
         }
     }
@@ -191,10 +193,18 @@ pub(super) fn function_args(machine: &mut Machine<'_>, args: &Args) -> Outcome<S
         Slot::Builtin { .. } => return machine.make_set(Vec::new(), args.at),
         _ => return Err(machine.wrong_argument(args, 0, "a function")),
     };
-    let formals = &machine.code.formals[lambda.formals as usize..][..lambda.formal_count as usize];
-    let pairs = formals
+    let formals =
+        machine.code.formals[lambda.formals as usize..][..lambda.formal_count as usize].to_vec();
+    // The attributes count as written where the function names its arguments.
+    let first = machine.shapes.written.len() as u32;
+    machine.shapes.written.extend(formals.iter().map(|formal| Written {
+        start: formal.start,
+        end: formal.end,
+        value: formal.default.checked_sub(1).unwrap_or(lambda.node),
+    }));
+    let pairs: Vec<(Symbol, Slot)> = formals
         .iter()
         .map(|formal| (formal.name, Slot::Bool { at: args.at, value: formal.default != 0 }))
         .collect();
-    machine.make_set(pairs, args.at)
+    machine.make_sorted_set(&pairs, Source::Written { first }, args.at)
 }

@@ -4,7 +4,7 @@ use diag::slugs::eval as slugs;
 use toml::Value as Toml;
 
 use crate::call::Args;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::machine::Machine;
 use crate::slot::Slot;
 
@@ -25,6 +25,7 @@ pub(super) fn from_toml(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot>
 fn build(machine: &mut Machine<'_>, value: &Toml, args: &Args) -> Outcome<Slot> {
     let at = args.at;
     Ok(match value {
+        Toml::String(text) if text.contains('\0') => return Err(null_character(machine, args)),
         Toml::String(text) => machine.string(text.as_bytes(), at)?,
         Toml::Integer(value) => Slot::Int { at, value: *value },
         Toml::Float(value) => Slot::Float { at, value: *value },
@@ -43,10 +44,18 @@ fn build(machine: &mut Machine<'_>, value: &Toml, args: &Args) -> Outcome<Slot> 
         Toml::Table(table) => {
             let mut pairs = Vec::with_capacity(table.len());
             for (name, value) in table {
+                if name.contains('\0') {
+                    return Err(null_character(machine, args));
+                }
                 let value = machine.nested(|machine| build(machine, value, args))?;
                 pairs.push((machine.intern(name), value));
             }
             machine.make_set(pairs, at)?
         }
     })
+}
+
+fn null_character(machine: &Machine<'_>, args: &Args) -> Box<Failure> {
+    let message = "the text has a null character, which no string of this language has".to_owned();
+    machine.unreadable_text(args, slugs::INVALID_TOML, message)
 }
