@@ -7,6 +7,7 @@
 mod cli;
 mod docker;
 mod emit;
+mod eval;
 mod explain;
 mod faults;
 mod house;
