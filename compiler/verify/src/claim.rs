@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use engine::Engine;
+use engine::known::{Checkpoint, Curve, Known};
+use engine::{Engine, choose};
 use recipe::plan::{Group, Mode, Plan, Rank, Role};
+use recipe::{Recipe, Target};
 
 /// A recipe with its plans, and what its manifest says beyond them.
 #[derive(Clone, Debug)]
@@ -18,6 +20,8 @@ pub struct Subject<'a> {
     pub image: String,
     /// Repository of the checkpoint.
     pub checkpoint: String,
+    /// What is known of it: pinned facts before stated ones.
+    pub facts: Checkpoint,
     /// Upstream's name of the family of models.
     pub prefix: String,
     /// Upstream's name of the precision.
@@ -26,6 +30,8 @@ pub struct Subject<'a> {
     pub drafting: Option<Drafting>,
     /// Whether the traffic thinks, if the manifest says so.
     pub thinking: Option<bool>,
+    /// Golden curves by file name, the one that speaks first in front.
+    pub curves: Vec<(String, Curve)>,
     /// GPU of each target.
     pub hardware: BTreeMap<String, Hardware>,
     /// The plans.
@@ -56,7 +62,63 @@ pub struct Hardware {
     pub architecture: String,
 }
 
-impl Subject<'_> {
+impl<'a> Subject<'a> {
+    /// Returns what a recipe claims; `known` is what its lock knows. `None` for an engine that nobody knows, of which no cookbook
+    /// could say anything.
+    #[must_use]
+    pub fn of(recipe: &Recipe, targets: &[Target], plans: &'a [Plan], known: &Known) -> Option<Self> {
+        let engine = Engine::parse(&recipe.engine.value)?;
+        let stated = recipe.engine_version.as_ref().map(|version| version.value.as_str());
+        let drafting = recipe.speculative.always().map(|speculative| Drafting {
+            method: speculative.method.value.clone(),
+            draft: speculative.draft.as_ref().map(|draft| draft.repository.value.clone()),
+            sampling: speculative.draft_sampling.as_ref().map(|sampling| sampling.value.clone()),
+            steps: speculative.steps.value,
+            source: speculative
+                .acceptance
+                .as_ref()
+                .and_then(|acceptance| Some(acceptance.source.as_ref()?.value.clone())),
+        });
+        // The curve that the recipe names speaks first, then those that the lock knows, then those
+        // that upstream has committed.
+        let mut curves: Vec<(String, Curve)> = Vec::new();
+        if let Some(speculative) = recipe.speculative.always()
+            && let Some(named) =
+                speculative.acceptance.as_ref().and_then(|acceptance| acceptance.curve.as_ref())
+            && let Some(curve) = recipe::facts::curve(speculative, known)
+        {
+            curves.push((named.name.value.clone(), curve.clone()));
+        }
+        curves.extend(known.curves.iter().map(|(name, curve)| (name.clone(), curve.clone())));
+        curves.extend(
+            engine::curves::committed()
+                .iter()
+                .map(|(name, committed)| (name.clone(), committed.curve.clone())),
+        );
+        let used = targets.iter().filter(|target| plans.iter().any(|plan| plan.target == target.name.value));
+        let hardware = used.map(|target| {
+            let gpu = Hardware {
+                sku: target.hardware.sku.value.to_lowercase(),
+                architecture: target.hardware.architecture.value.clone(),
+            };
+            (target.name.value.clone(), gpu)
+        });
+        Some(Self {
+            recipe: recipe.key.value.clone(),
+            engine,
+            version: choose(engine, &recipe.image.value, stated).version,
+            image: recipe.image.value.clone(),
+            checkpoint: recipe.model.repository.value.clone(),
+            facts: recipe::facts::checkpoint(recipe, known),
+            prefix: recipe.model.prefix.value.clone(),
+            precision: recipe.model.precision.value.clone(),
+            drafting,
+            thinking: recipe.model.thinking.as_ref().map(|thinking| thinking.value),
+            curves,
+            hardware: hardware.collect(),
+            plans,
+        })
+    }
     /// Returns the ids of a plan's points.
     #[must_use]
     pub fn points(&self, plan: &Plan) -> Vec<String> {
@@ -64,7 +126,9 @@ impl Subject<'_> {
         if let [_] = plan.points.as_slice() {
             return vec![format!("{}#{job}", self.recipe)];
         }
-        let conc = |point: &serde_json::Map<String, serde_json::Value>| point.get("conc").map(ToString::to_string).unwrap_or_default();
+        let conc = |point: &serde_json::Map<String, serde_json::Value>| {
+            point.get("conc").map(ToString::to_string).unwrap_or_default()
+        };
         plan.points.iter().map(|point| format!("{}#{job}:{}", self.recipe, conc(point))).collect()
     }
 
@@ -84,7 +148,9 @@ pub fn scenario(plan: &Plan) -> String {
     }
     match (point.get("isl"), point.get("osl")) {
         (Some(isl), Some(osl)) => format!("{isl}/{osl}"),
-        _ if point.contains_key("kv-offloading") || point.contains_key("duration") => "agentic-coding".to_owned(),
+        _ if point.contains_key("kv-offloading") || point.contains_key("duration") => {
+            "agentic-coding".to_owned()
+        }
         _ => String::new(),
     }
 }

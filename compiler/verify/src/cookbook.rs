@@ -93,7 +93,10 @@ fn unreadable(error: crate::script::ScriptError) -> Unreadable {
 fn matrix_cells(page: &Page, hardware: &str) -> Result<Vec<Cell>, Unreadable> {
     let cells = matrix::read(&page.text).map_err(unreadable)?;
     let wanted = cells.into_iter().filter(|cell| !cell.redirect).filter(|cell| {
-        cell.selection.get("hw").and_then(Json::as_str).is_some_and(|name| name.eq_ignore_ascii_case(hardware))
+        cell.selection
+            .get("hw")
+            .and_then(Json::as_str)
+            .is_some_and(|name| name.eq_ignore_ascii_case(hardware))
     });
     let cells = wanted.map(|cell| Cell {
         line: line_of_cell(&page.text, cell.index, &cell.argv),
@@ -113,7 +116,10 @@ fn line_of_cell(text: &str, index: usize, argv: &[String]) -> usize {
     if named > 0 {
         return named;
     }
-    let starts = text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("match:") || line.contains("{ match:"));
+    let starts = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| line.trim_start().starts_with("match:") || line.contains("{ match:"));
     starts.map(|(number, _)| number + 1).nth(index).unwrap_or(1)
 }
 
@@ -130,7 +136,9 @@ fn generator_cells(page: &Page, hardware: &str) -> Result<Vec<Cell>, Unreadable>
         }
         // A page may refuse a selection; that is an answer about this one and not about others.
         let Ok(shown) = generator.render(&selection) else { continue };
-        let Some(command) = command::commands(&shown).into_iter().find(|command| Engine::of_command(&command.argv).is_some()) else {
+        let Some(command) =
+            command::commands(&shown).into_iter().find(|command| Engine::of_command(&command.argv).is_some())
+        else {
             continue;
         };
         let line = checkpoint(&command.argv).map_or(0, |name| line_of(&page.text, name));
@@ -193,12 +201,16 @@ fn collect_agentx(value: &Json, hardware: &str, text: &str, into: &mut Vec<Cell>
         Json::Array(items) => items.iter().for_each(|item| collect_agentx(item, hardware, text, into)),
         Json::Object(map) => {
             let gpu = ["hw", "hardware", "sku"].iter().find_map(|key| map.get(*key)).and_then(Json::as_str);
-            if let (Some(key), Some(args), Some(gpu)) = (map.get("configKey").and_then(Json::as_str), map.get("args").and_then(Json::as_array), gpu)
+            if let (Some(key), Some(args), Some(gpu)) =
+                (map.get("configKey").and_then(Json::as_str), map.get("args").and_then(Json::as_array), gpu)
                 && gpu.eq_ignore_ascii_case(hardware)
             {
                 let word = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                let words = args.iter().flat_map(|arg| arg.as_array().cloned().unwrap_or_else(|| vec![arg.clone()]));
-                let argv = ["sglang".to_owned(), "serve".to_owned()].into_iter().chain(words.map(|value| word(&value)));
+                let words =
+                    args.iter().flat_map(|arg| arg.as_array().cloned().unwrap_or_else(|| vec![arg.clone()]));
+                let argv = ["sglang".to_owned(), "serve".to_owned()]
+                    .into_iter()
+                    .chain(words.map(|value| word(&value)));
                 let env = map.get("env").and_then(Json::as_object).into_iter().flatten();
                 into.push(Cell {
                     selection: [("configKey".to_owned(), Json::from(key))].into_iter().collect(),
@@ -226,7 +238,9 @@ fn checkpoint(argv: &[String]) -> Option<&str> {
             _ => None,
         })
     };
-    after("--model-path").or_else(|| after("--model")).or_else(|| argv.iter().map(String::as_str).find(|word| word.contains('/') && !word.starts_with('-')))
+    after("--model-path")
+        .or_else(|| after("--model"))
+        .or_else(|| argv.iter().map(String::as_str).find(|word| word.contains('/') && !word.starts_with('-')))
 }
 
 /// Returns the line, counted from 1, in which `name` stands whole: not as the beginning of a
@@ -238,7 +252,8 @@ fn line_of(text: &str, name: &str) -> usize {
             !after.is_some_and(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
         })
     };
-    let quoted = |line: &str| ["'", "\"", "`"].iter().any(|quote| line.contains(&format!("{quote}{name}{quote}")));
+    let quoted =
+        |line: &str| ["'", "\"", "`"].iter().any(|quote| line.contains(&format!("{quote}{name}{quote}")));
     let find = |fits: &dyn Fn(&str) -> bool| text.lines().position(fits).map(|index| index + 1);
     find(&quoted).or_else(|| find(&whole)).unwrap_or(0)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use engine::known::Checkpoint;
 use engine::{Canonical, Engine, Value, canonical, full_name};
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -71,14 +72,24 @@ pub struct Setting<'a> {
     pub version: &'a str,
     /// Architecture of the GPU, such as `sm_100`.
     pub architecture: &'a str,
+    /// What is known of the recipe's checkpoint.
+    pub checkpoint: Checkpoint,
 }
 
 impl Served {
     /// Reads a command; `model` is the checkpoint's repository where the command has a path.
     #[must_use]
-    pub fn read(setting: &Setting<'_>, argv: &[String], env: &BTreeMap<String, String>, model: Option<&str>) -> Self {
+    pub fn read(
+        setting: &Setting<'_>,
+        argv: &[String],
+        env: &BTreeMap<String, String>,
+        model: Option<&str>,
+    ) -> Self {
         let canonical = canonical(setting.engine, setting.version, argv);
-        let named = ["--model-path", "--model"].iter().find_map(|name| canonical.flags.get(*name)).map(Value::to_text);
+        let named = ["--model-path", "--model"]
+            .iter()
+            .find_map(|name| canonical.flags.get(*name))
+            .map(Value::to_text);
         let named = named.or_else(|| canonical.positionals.first().cloned()).unwrap_or_default();
         Self { model: model.map_or(named, str::to_owned), canonical, env: env.clone() }
     }
@@ -121,7 +132,8 @@ impl Place {
         if let Some(name) = text.strip_prefix("env:") {
             return Self::Variable(name.to_owned());
         }
-        let full = |name: &str| full_name(setting.engine, setting.version, name).unwrap_or_else(|| name.to_owned());
+        let full =
+            |name: &str| full_name(setting.engine, setting.version, name).unwrap_or_else(|| name.to_owned());
         match text.split_once('.') {
             Some((flag, member)) => Self::Member(full(flag), member.to_owned()),
             None => Self::Flag(full(text)),
@@ -136,6 +148,8 @@ pub struct Comparer<'a> {
     setting: Setting<'a>,
     facets: Vec<(&'a FacetRule, Vec<Place>)>,
     ignored: BTreeSet<Place>,
+    /// What is known of the checkpoint, by name.
+    facts: Json,
 }
 
 impl<'a> Comparer<'a> {
@@ -148,7 +162,8 @@ impl<'a> Comparer<'a> {
         };
         let facets = policy.facets.iter().filter_map(places).collect();
         let ignored = policy.ignored.iter().map(|name| Place::read(&setting, name)).collect();
-        Self { policy, setting, facets, ignored }
+        let facts = serde_json::to_value(&setting.checkpoint).unwrap_or_default();
+        Self { policy, setting, facets, ignored, facts }
     }
 
     /// Returns the facets of a plan beside a cell, in the order of policy; what changes no served
@@ -175,18 +190,33 @@ impl<'a> Comparer<'a> {
         }
     }
 
-    fn facet(&self, rule: &FacetRule, places: &[Place], ours: &Served, theirs: &Served) -> Option<FacetVerdict> {
+    fn facet(
+        &self,
+        rule: &FacetRule,
+        places: &[Place],
+        ours: &Served,
+        theirs: &Served,
+    ) -> Option<FacetVerdict> {
         let get = |served: &Served| -> Option<Json> {
             match rule.kind {
                 FacetKind::Flag => {
-                    let set = places.iter().any(|place| served.value(place).is_some_and(|value| value != Json::Bool(false)));
+                    let set = places
+                        .iter()
+                        .any(|place| served.value(place).is_some_and(|value| value != Json::Bool(false)));
                     Some(set.into())
                 }
                 FacetKind::DataParallel => {
-                    let number = |name: &str| served.value(&Place::read(&self.setting, name)).and_then(|value| value.as_u64()).unwrap_or(1);
+                    let number = |name: &str| {
+                        served
+                            .value(&Place::read(&self.setting, name))
+                            .and_then(|value| value.as_u64())
+                            .unwrap_or(1)
+                    };
                     Some((number("--data-parallel-size") > 1 && number("--tensor-parallel-size") == 1).into())
                 }
-                FacetKind::Value | FacetKind::Checkpoint => places.iter().find_map(|place| served.value(place)),
+                FacetKind::Value | FacetKind::Checkpoint => {
+                    places.iter().find_map(|place| served.value(place))
+                }
             }
         };
         let (mine, other) = (get(ours), get(theirs));
@@ -194,7 +224,12 @@ impl<'a> Comparer<'a> {
         if unset && !rule.always && rule.weight != Weight::Parallelism {
             return None;
         }
-        let (verdict, reason) = self.judge(rule, mine.as_ref(), other.as_ref(), ours);
+        let (verdict, reason) = match self.judge(rule, mine.as_ref(), other.as_ref(), ours) {
+            (verdict, _) if rule.weight == Weight::Shown && !verdict.holds() => {
+                (FacetOutcome::Informational, "it changes no served model".to_owned())
+            }
+            judged => judged,
+        };
         let advisory = !verdict.holds()
             && match rule.advisory {
                 Advisory::Never => false,
@@ -208,28 +243,49 @@ impl<'a> Comparer<'a> {
             verdict,
             reason,
             advisory,
-            weight: Some(rule.weight),
+            weight: (rule.weight != Weight::Shown).then_some(rule.weight),
         })
     }
 
-    fn judge(&self, rule: &FacetRule, mine: Option<&Json>, other: Option<&Json>, ours: &Served) -> (FacetOutcome, String) {
+    fn judge(
+        &self,
+        rule: &FacetRule,
+        mine: Option<&Json>,
+        other: Option<&Json>,
+        ours: &Served,
+    ) -> (FacetOutcome, String) {
         let equal = |a: &Json, b: &Json| same(rule, a, b);
         match (mine, other) {
             (None, None) => (FacetOutcome::Match, String::new()),
             (Some(a), Some(b)) if equal(a, b) => {
-                let alias = if a == b { String::new() } else { format!("{} and {} are one value", plain(a), plain(b)) };
+                let alias = if a == b {
+                    String::new()
+                } else {
+                    format!("{} and {} are one value", plain(a), plain(b))
+                };
                 (FacetOutcome::Match, alias)
             }
             (Some(a), Some(b)) => (FacetOutcome::Contradict, format!("{} is not {}", plain(a), plain(b))),
             (Some(set), None) => match self.resolved(rule, &ours.model) {
                 Some((value, why)) if equal(&value, set) => (FacetOutcome::EquivalentByDefault, why),
-                Some((value, why)) => (FacetOutcome::Contradict, format!("the cookbook leaves it at {}: {why}", plain(&value))),
-                None => (FacetOutcome::MissingInCookbook, "the cookbook does not set it, and what the engine makes of that is not known here".to_owned()),
+                Some((value, why)) => {
+                    (FacetOutcome::Contradict, format!("the cookbook leaves it at {}: {why}", plain(&value)))
+                }
+                None => (
+                    FacetOutcome::MissingInCookbook,
+                    "the cookbook does not set it, and what the engine makes of that is not known here"
+                        .to_owned(),
+                ),
             },
             (None, Some(set)) => match self.resolved(rule, &ours.model) {
                 Some((value, why)) if equal(&value, set) => (FacetOutcome::EquivalentByDefault, why),
-                Some((value, why)) => (FacetOutcome::Contradict, format!("the recipe leaves it at {}: {why}", plain(&value))),
-                None => (FacetOutcome::Contradict, "the recipe leaves it to the engine, which is not provably the same".to_owned()),
+                Some((value, why)) => {
+                    (FacetOutcome::Contradict, format!("the recipe leaves it at {}: {why}", plain(&value)))
+                }
+                None => (
+                    FacetOutcome::Contradict,
+                    "the recipe leaves it to the engine, which is not provably the same".to_owned(),
+                ),
             },
         }
     }
@@ -237,21 +293,32 @@ impl<'a> Comparer<'a> {
     /// Returns what the engine makes of a value that nobody sets, where that is known.
     fn resolved(&self, rule: &FacetRule, model: &str) -> Option<(Json, String)> {
         let name = model.rsplit('/').next().unwrap_or(model);
-        let known = self.policy.resolved.iter().find(|known| {
-            known.facet == rule.facet
+        let fact = |name: &str| self.facts.get(name).and_then(|fact| fact.get("value"));
+        let known = self.policy.resolved.iter().find_map(|known| {
+            let applies = known.facet == rule.facet
                 && known.engine == self.setting.engine.name()
                 && name.starts_with(&known.model)
-                && (known.architecture.is_empty() || known.architecture.iter().any(|one| one == self.setting.architecture))
+                && (known.architecture.is_empty()
+                    || known.architecture.iter().any(|one| one == self.setting.architecture))
+                && known.facts.iter().all(|(name, values)| {
+                    fact(name)
+                        .is_some_and(|value| values.iter().any(|one| one.eq_ignore_ascii_case(&plain(value))))
+                });
+            if !applies {
+                return None;
+            }
+            match &known.fact {
+                Some(name) => Some((fact(name)?.clone(), known.why.clone())),
+                None => Some((known.value.clone(), known.why.clone())),
+            }
         });
-        match known {
-            Some(known) => Some((known.value.clone(), known.why.clone())),
-            None => rule.default.clone().map(|value| (value, rule.why.clone())),
-        }
+        known.or_else(|| rule.default.clone().map(|value| (value, rule.why.clone())))
     }
 
     /// Returns what changes no served model, wherever one side sets it.
     fn others(&self, ours: &Served, theirs: &Served) -> Vec<FacetVerdict> {
-        let compared: BTreeSet<&Place> = self.facets.iter().flat_map(|(_, places)| places).chain(&self.ignored).collect();
+        let compared: BTreeSet<&Place> =
+            self.facets.iter().flat_map(|(_, places)| places).chain(&self.ignored).collect();
         let mut names: BTreeSet<(String, Place)> = BTreeSet::new();
         for served in [ours, theirs] {
             for (flag, value) in &served.canonical.flags {
@@ -276,15 +343,21 @@ impl<'a> Comparer<'a> {
             }
             for name in served.env.keys() {
                 let place = Place::Variable(name.clone());
-                if !compared.contains(&place) && self.setting.engine.variable_prefixes().iter().any(|prefix| name.starts_with(prefix)) {
+                if !compared.contains(&place)
+                    && self.setting.engine.variable_prefixes().iter().any(|prefix| name.starts_with(prefix))
+                {
                     names.insert((format!("env.{name}"), place));
                 }
             }
         }
         let harness = |place: &Place| match place {
-            Place::Variable(name) => self.policy.harness.variables.iter().any(|prefix| name.starts_with(prefix)),
+            Place::Variable(name) => {
+                self.policy.harness.variables.iter().any(|prefix| name.starts_with(prefix))
+            }
             Place::Flag(name) => self.policy.harness.flags.contains(name),
-            Place::Member(name, member) => self.policy.harness.members.get(name).is_some_and(|members| members.contains(member)),
+            Place::Member(name, member) => {
+                self.policy.harness.members.get(name).is_some_and(|members| members.contains(member))
+            }
         };
         let verdicts = names.into_iter().map(|(facet, place)| {
             let (mine, other) = (ours.value(&place), theirs.value(&place));
@@ -327,7 +400,9 @@ fn same(rule: &FacetRule, a: &Json, b: &Json) -> bool {
         }
         rule.alias.get(&text).cloned().unwrap_or(text)
     };
-    a == b || normal(a) == normal(b) || rule.kind == FacetKind::Checkpoint && same_checkpoint(&plain(a), &plain(b))
+    a == b
+        || normal(a) == normal(b)
+        || rule.kind == FacetKind::Checkpoint && same_checkpoint(&plain(a), &plain(b))
 }
 
 /// Returns a value as people write it.

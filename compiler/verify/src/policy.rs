@@ -89,6 +89,8 @@ pub enum Weight {
     Major,
     /// It says over how many GPUs.
     Parallelism,
+    /// It is shown, and never fails.
+    Shown,
 }
 
 /// How a facet's value is found.
@@ -145,6 +147,12 @@ pub struct Resolved {
     /// Architectures of GPUs, where they matter.
     #[serde(default)]
     pub architecture: Vec<String>,
+    /// What must be known of the checkpoint: any of these values, for each fact.
+    #[serde(default)]
+    pub facts: BTreeMap<String, Vec<String>>,
+    /// The fact of the checkpoint that is the value, in place of `value`.
+    #[serde(default)]
+    pub fact: Option<String>,
     /// The value.
     pub value: Json,
     /// Why that is so, with where it was read.
@@ -268,8 +276,11 @@ impl Policy {
             };
             if let Err(why) = read {
                 diagnostics.push(
-                    Diagnostic::error(POLICY_UNREADABLE, format!("cannot read `manifests/policy/{name}`: {why}"))
-                        .help("the names are facets.json, profiles.json, images.json and deprecations.json"),
+                    Diagnostic::error(
+                        POLICY_UNREADABLE,
+                        format!("cannot read `manifests/policy/{name}`: {why}"),
+                    )
+                    .help("the names are facets.json, profiles.json, images.json and deprecations.json"),
                 );
             }
         }
@@ -282,7 +293,11 @@ impl Policy {
     /// The names that there are.
     pub fn profile(&self, name: Option<&str>) -> Result<Profile, Vec<&str>> {
         let name = name.unwrap_or(&self.profiles.default);
-        self.profiles.profiles.get(name).copied().ok_or_else(|| self.profiles.profiles.keys().map(String::as_str).collect())
+        self.profiles
+            .profiles
+            .get(name)
+            .copied()
+            .ok_or_else(|| self.profiles.profiles.keys().map(String::as_str).collect())
     }
 }
 

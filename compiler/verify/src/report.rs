@@ -15,11 +15,22 @@ pub fn human(verdicts: &[Verdict]) -> String {
             recipe = &verdict.recipe;
             let _ = writeln!(text, "{}{recipe}", if text.is_empty() { "" } else { "\n" });
         }
-        let _ = writeln!(text, "  {:<10}  {:<19} {:<11} {}", word(verdict), verdict.slug, points(verdict), verdict.message);
+        let _ = writeln!(
+            text,
+            "  {:<10}  {:<19} {:<11} {}",
+            word(verdict),
+            verdict.slug,
+            points(verdict),
+            verdict.message
+        );
         for facet in shown(verdict) {
             let note = if facet.advisory { " (advisory)" } else { "" };
             let (ours, theirs) = (plain(&facet.ours), plain(&facet.theirs));
-            let _ = writeln!(text, "              {:<18} {ours}  |  cookbook: {theirs}  {}{note}", facet.facet, facet.reason);
+            let _ = writeln!(
+                text,
+                "              {:<18} {ours}  |  cookbook: {theirs}  {}{note}",
+                facet.facet, facet.reason
+            );
         }
     }
     if !verdicts.is_empty() {
@@ -31,7 +42,8 @@ pub fn human(verdicts: &[Verdict]) -> String {
 /// Returns the verdicts as Markdown: a table with one line a check, then the root causes.
 #[must_use]
 pub fn markdown(verdicts: &[Verdict]) -> String {
-    let mut text = format!("**{}**\n\n| | recipe | check | points | found |\n|---|---|---|---|---|\n", totals(verdicts));
+    let mut text =
+        format!("**{}**\n\n| | recipe | check | points | found |\n|---|---|---|---|---|\n", totals(verdicts));
     for verdict in verdicts {
         let mark = match (verdict.verdict, verdict.advisory) {
             (Outcome::Holds, _) => "✅",
@@ -51,7 +63,13 @@ pub fn markdown(verdicts: &[Verdict]) -> String {
         );
     }
     for verdict in verdicts.iter().filter(|verdict| shown(verdict).next().is_some()) {
-        let _ = write!(text, "\n<details><summary><code>{}</code>, {}: {}</summary>\n\n", verdict.recipe, points(verdict), word(verdict));
+        let _ = write!(
+            text,
+            "\n<details><summary><code>{}</code>, {}: {}</summary>\n\n",
+            verdict.recipe,
+            points(verdict),
+            word(verdict)
+        );
         let _ = writeln!(text, "| argument | recipe | cookbook | verdict | why |\n|---|---|---|---|---|");
         for facet in shown(verdict) {
             let _ = writeln!(
@@ -78,10 +96,16 @@ pub fn markdown(verdicts: &[Verdict]) -> String {
 pub fn totals(verdicts: &[Verdict]) -> String {
     let order = [Outcome::Drifts, Outcome::Unreadable, Outcome::Silent, Outcome::Holds];
     let counts = order.iter().filter_map(|outcome| {
-        let count = verdicts.iter().filter(|verdict| verdict.verdict == *outcome && (!verdict.advisory || *outcome == Outcome::Holds)).count();
+        let count = verdicts
+            .iter()
+            .filter(|verdict| {
+                verdict.verdict == *outcome && (!verdict.advisory || *outcome == Outcome::Holds)
+            })
+            .count();
         (count > 0).then(|| format!("{count} {}", outcome.word()))
     });
-    let advisory = verdicts.iter().filter(|verdict| verdict.advisory && verdict.verdict != Outcome::Holds).count();
+    let advisory =
+        verdicts.iter().filter(|verdict| verdict.advisory && verdict.verdict != Outcome::Holds).count();
     let mut parts: Vec<String> = counts.collect();
     if advisory > 0 {
         parts.push(format!("{advisory} advisory"));

@@ -94,9 +94,12 @@ impl FromStr for Day {
         let mut parts = date.split('-');
         let mut next = |width: usize| -> Option<u16> {
             let part = parts.next()?;
-            (part.len() == width && part.bytes().all(|b| b.is_ascii_digit())).then(|| part.parse().ok()).flatten()
+            (part.len() == width && part.bytes().all(|b| b.is_ascii_digit()))
+                .then(|| part.parse().ok())
+                .flatten()
         };
-        let (year, month, day) = (next(4).ok_or_else(fail)?, next(2).ok_or_else(fail)?, next(2).ok_or_else(fail)?);
+        let (year, month, day) =
+            (next(4).ok_or_else(fail)?, next(2).ok_or_else(fail)?, next(2).ok_or_else(fail)?);
         let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
         let longest = match month {
             1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
@@ -107,7 +110,11 @@ impl FromStr for Day {
         if parts.next().is_some() || day == 0 || day > longest {
             return Err(fail());
         }
-        Ok(Self { year, month: u8::try_from(month).map_err(|_| fail())?, day: u8::try_from(day).map_err(|_| fail())? })
+        Ok(Self {
+            year,
+            month: u8::try_from(month).map_err(|_| fail())?,
+            day: u8::try_from(day).map_err(|_| fail())?,
+        })
     }
 }
 
@@ -123,7 +130,10 @@ mod tests {
 
     #[test]
     fn only_days_of_the_calendar_are_days() {
-        assert_eq!("2026-08-03T10:00:00Z".parse::<Day>().map(|day| day.to_string()), Ok("2026-08-03".to_owned()));
+        assert_eq!(
+            "2026-08-03T10:00:00Z".parse::<Day>().map(|day| day.to_string()),
+            Ok("2026-08-03".to_owned())
+        );
         assert!("2024-02-29".parse::<Day>().is_ok());
         for text in ["2026-02-29", "2026-8-3", "2026-13-01", "", "2026-08-03-1", "2026-08-00"] {
             assert!(text.parse::<Day>().is_err(), "{text}");

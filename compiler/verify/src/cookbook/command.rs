@@ -121,7 +121,8 @@ pub fn commands(text: &str) -> Vec<Command> {
 fn assignment(word: &str) -> Option<(&str, &str)> {
     let (name, value) = word.split_once('=')?;
     let mut bytes = name.bytes();
-    let plain = bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_') && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    let plain = bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_');
     plain.then_some((name, value))
 }
 
@@ -186,14 +187,17 @@ mod tests {
         let expected = Command {
             line: 3,
             env: [("A", "1"), ("B", "x y")].map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
-            argv: ["sglang", "serve", "--model-path", "org/name", "--json", "{\"a\": 1}", "--env", "T=<t>"].map(str::to_owned).to_vec(),
+            argv: ["sglang", "serve", "--model-path", "org/name", "--json", "{\"a\": 1}", "--env", "T=<t>"]
+                .map(str::to_owned)
+                .to_vec(),
         };
         assert_eq!(commands(text), [expected]);
     }
 
     #[test]
     fn pipes_and_placeholders_do_not_lead_astray() {
-        let found = commands("curl x | jq .a\nsglang serve --node-rank <node-rank> --tp 8 && echo done > log\n");
+        let found =
+            commands("curl x | jq .a\nsglang serve --node-rank <node-rank> --tp 8 && echo done > log\n");
         let words: Vec<String> = found.iter().map(|command| command.argv.join(" ")).collect();
         assert_eq!(words, ["curl x", "sglang serve --node-rank <node-rank> --tp 8", "echo done"]);
     }
@@ -201,8 +205,13 @@ mod tests {
     #[test]
     fn fences_are_found_with_their_heading_and_line() {
         let page = "# A\n\n```bash Command\nx\n```\n\n## B\n  ````\n  ```\n  y\n  ````\n";
-        let found: Vec<(usize, &str, &str, String)> =
-            fences(page).into_iter().map(|fence| (fence.line, fence.info, fence.heading, fence.text)).collect();
-        assert_eq!(found, [(4, "bash Command", "A", "x\n".to_owned()), (9, "", "B", "  ```\n  y\n".to_owned())]);
+        let found: Vec<(usize, &str, &str, String)> = fences(page)
+            .into_iter()
+            .map(|fence| (fence.line, fence.info, fence.heading, fence.text))
+            .collect();
+        assert_eq!(
+            found,
+            [(4, "bash Command", "A", "x\n".to_owned()), (9, "", "B", "  ```\n  y\n".to_owned())]
+        );
     }
 }

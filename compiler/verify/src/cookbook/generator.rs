@@ -109,7 +109,11 @@ impl Generator {
             found = next;
         }
         let selections = found.iter().map(|values| {
-            values.entries().iter().map(|(key, value)| (key.to_string(), crate::script::to_json(value, 4))).collect()
+            values
+                .entries()
+                .iter()
+                .map(|(key, value)| (key.to_string(), crate::script::to_json(value, 4)))
+                .collect()
         });
         Ok(selections.collect())
     }
@@ -122,10 +126,12 @@ fn from_json(value: &Json) -> Value {
         Json::Number(number) => Value::Number(number.as_f64().unwrap_or(f64::NAN)),
         Json::String(text) => Value::text(text),
         Json::Array(items) => Value::array(items.iter().map(from_json).collect()),
-        Json::Object(entries) => Value::object(entries.iter().fold(Object::default(), |mut object, (key, value)| {
-            object.set(&key.as_str().into(), from_json(value));
-            object
-        })),
+        Json::Object(entries) => {
+            Value::object(entries.iter().fold(Object::default(), |mut object, (key, value)| {
+                object.set(&key.as_str().into(), from_json(value));
+                object
+            }))
+        }
     }
 }
 
@@ -158,7 +164,10 @@ fn initial(machine: &mut Machine, options: &Object) -> Result<Object, ScriptErro
         let value = if several(option) {
             Value::array(items.iter().filter(default).map(|item| field(item, "id")).collect())
         } else {
-            let first = items.iter().find(default).or_else(|| items.iter().find(|item| !field(item, "disabled").truthy()));
+            let first = items
+                .iter()
+                .find(default)
+                .or_else(|| items.iter().find(|item| !field(item, "disabled").truthy()));
             first.or(items.first()).map_or(Value::Undefined, |item| field(item, "id"))
         };
         values.set(key, value);
@@ -188,10 +197,19 @@ fn choices(machine: &mut Machine, option: &Value, values: &Object) -> Result<Vec
         // Every subset of a few boxes; of many, none, each alone, and all.
         let subsets: Vec<Vec<Value>> = if all.len() <= 4 {
             (0..1u32 << all.len())
-                .map(|bits| all.iter().enumerate().filter(|(index, _)| bits >> index & 1 == 1).map(|(_, id)| id.clone()).collect())
+                .map(|bits| {
+                    all.iter()
+                        .enumerate()
+                        .filter(|(index, _)| bits >> index & 1 == 1)
+                        .map(|(_, id)| id.clone())
+                        .collect()
+                })
                 .collect()
         } else {
-            std::iter::once(Vec::new()).chain(all.iter().map(|id| vec![id.clone()])).chain([all.clone()]).collect()
+            std::iter::once(Vec::new())
+                .chain(all.iter().map(|id| vec![id.clone()]))
+                .chain([all.clone()])
+                .collect()
         };
         return Ok(subsets.into_iter().map(Value::array).collect());
     }

@@ -47,7 +47,8 @@ fn text<'a>(value: &'a Json, key: &str) -> &'a str {
 
 fn strings(value: &Json, key: &str) -> Result<Vec<String>, ScriptError> {
     let Some(list) = value.get(key) else { return Ok(Vec::new()) };
-    let items = list.as_array().and_then(|items| items.iter().map(|item| item.as_str().map(str::to_owned)).collect());
+    let items =
+        list.as_array().and_then(|items| items.iter().map(|item| item.as_str().map(str::to_owned)).collect());
     items.ok_or_else(|| ScriptError { line: 0, why: format!("`{key}` of a cell is no list of texts") })
 }
 
@@ -61,7 +62,8 @@ fn head(flag: &str) -> &str {
 fn read_cell(config: &Json, index: usize, cell: &Json) -> Result<MatrixCell, ScriptError> {
     let selection = cell.get("match").and_then(Json::as_object).cloned().unwrap_or_default();
     let pick = |key: &str| selection.get(key).and_then(Json::as_str).unwrap_or_default();
-    let (hardware, variant, quantization, strategy) = (pick("hw"), pick("variant"), pick("quant"), pick("strategy"));
+    let (hardware, variant, quantization, strategy) =
+        (pick("hw"), pick("variant"), pick("quant"), pick("strategy"));
     let nodes = match pick("nodes") {
         "single" => 1,
         multiple => multiple
@@ -71,11 +73,16 @@ fn read_cell(config: &Json, index: usize, cell: &Json) -> Result<MatrixCell, Scr
             .unwrap_or(1),
     };
     let names = config.get("modelNames").cloned().unwrap_or_default();
-    let model = [format!("{hardware}|{variant}|{quantization}"), format!("{variant}|{quantization}"), hardware.to_owned(), "default".to_owned()]
-        .iter()
-        .map(|key| text(&names, key).to_owned())
-        .find(|name| !name.is_empty())
-        .unwrap_or_default();
+    let model = [
+        format!("{hardware}|{variant}|{quantization}"),
+        format!("{variant}|{quantization}"),
+        hardware.to_owned(),
+        "default".to_owned(),
+    ]
+    .iter()
+    .map(|key| text(&names, key).to_owned())
+    .find(|name| !name.is_empty())
+    .unwrap_or_default();
     let mut flags = strings(cell, "flags")?;
     if nodes > 1 {
         let anchor = ANCHORS
@@ -83,15 +90,23 @@ fn read_cell(config: &Json, index: usize, cell: &Json) -> Result<MatrixCell, Scr
             .find_map(|anchor| flags.iter().position(|flag| head(flag) == *anchor))
             .or_else(|| flags.iter().position(|flag| flag.starts_with("--model-path")));
         let at = anchor.map_or(0, |at| at + 1);
-        let several = [format!("--nnodes {nodes}"), "--node-rank <node-rank>".to_owned(), "--dist-init-addr <node0-ip>:20000".to_owned()];
+        let several = [
+            format!("--nnodes {nodes}"),
+            "--node-rank <node-rank>".to_owned(),
+            "--dist-init-addr <node0-ip>:20000".to_owned(),
+        ];
         flags.splice(at..at, several);
     }
     let images = config.get("dockerImages").cloned().unwrap_or_default();
-    let image = [format!("{hardware}|{quantization}|{strategy}"), format!("{hardware}|{quantization}"), hardware.to_owned()]
-        .iter()
-        .map(|key| text(&images, key).to_owned())
-        .find(|image| !image.is_empty())
-        .unwrap_or_else(|| "lmsysorg/sglang:dev".to_owned());
+    let image = [
+        format!("{hardware}|{quantization}|{strategy}"),
+        format!("{hardware}|{quantization}"),
+        hardware.to_owned(),
+    ]
+    .iter()
+    .map(|key| text(&images, key).to_owned())
+    .find(|image| !image.is_empty())
+    .unwrap_or_else(|| "lmsysorg/sglang:dev".to_owned());
     let line = strings(cell, "env")?.into_iter().chain(["sglang serve".to_owned()]).chain(flags);
     let shown = interpolate(&line.collect::<Vec<_>>().join(" \\\n"), config, &model);
     let command = command::commands(&shown).into_iter().next().unwrap_or_default();
@@ -123,7 +138,10 @@ fn interpolate(command: &str, config: &Json, model: &str) -> String {
             rest = after;
             continue;
         };
-        let default = config.get("placeholders").and_then(|all| all.get(key)).map(|placeholder| text(placeholder, "default"));
+        let default = config
+            .get("placeholders")
+            .and_then(|all| all.get(key))
+            .map(|placeholder| text(placeholder, "default"));
         match (key, default) {
             ("MODEL_NAME", _) => result.push_str(model),
             (_, Some(default)) if !default.is_empty() => result.push_str(default),

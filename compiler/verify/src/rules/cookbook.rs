@@ -27,18 +27,37 @@ struct Lane<'a> {
     candidate: usize,
 }
 
-pub(crate) fn judge(subject: &Subject<'_>, pages: &[Page], policy: &Policy, profile: Profile) -> Vec<Verdict> {
+pub(crate) fn judge(
+    subject: &Subject<'_>,
+    pages: &[Page],
+    policy: &Policy,
+    profile: Profile,
+) -> Vec<Verdict> {
     let mut gpus: BTreeMap<&str, (&Hardware, Vec<&Plan>)> = BTreeMap::new();
     for plan in subject.plans.iter().filter(|plan| claim::is_throughput(plan)) {
         if let Some(gpu) = subject.gpu(plan) {
             gpus.entry(&gpu.sku).or_insert_with(|| (gpu, Vec::new())).1.push(plan);
         }
     }
-    gpus.into_values().flat_map(|(gpu, plans)| judge_gpu(subject, gpu, &plans, pages, policy, profile)).collect()
+    gpus.into_values()
+        .flat_map(|(gpu, plans)| judge_gpu(subject, gpu, &plans, pages, policy, profile))
+        .collect()
 }
 
-fn judge_gpu(subject: &Subject<'_>, gpu: &Hardware, plans: &[&Plan], pages: &[Page], policy: &Policy, profile: Profile) -> Vec<Verdict> {
-    let setting = Setting { engine: subject.engine, version: &subject.version, architecture: &gpu.architecture };
+fn judge_gpu(
+    subject: &Subject<'_>,
+    gpu: &Hardware,
+    plans: &[&Plan],
+    pages: &[Page],
+    policy: &Policy,
+    profile: Profile,
+) -> Vec<Verdict> {
+    let setting = Setting {
+        engine: subject.engine,
+        version: &subject.version,
+        architecture: &gpu.architecture,
+        checkpoint: subject.facts.clone(),
+    };
     let comparer = Comparer::new(&policy.facets, setting.clone());
     let stem = stem(&subject.checkpoint, &policy.facets.qualifiers);
     let (mut candidates, mut unreadable) = (Vec::new(), Vec::new());
@@ -47,7 +66,8 @@ fn judge_gpu(subject: &Subject<'_>, gpu: &Hardware, plans: &[&Plan], pages: &[Pa
             Ok(cells) => candidates.extend(cells.into_iter().filter_map(|cell| {
                 let engine = engine::Engine::of_command(&cell.argv)?;
                 let served = Served::read(&setting, &cell.argv, &cell.env, None);
-                let fits = engine == subject.engine && self::stem(&served.model, &policy.facets.qualifiers) == stem;
+                let fits =
+                    engine == subject.engine && self::stem(&served.model, &policy.facets.qualifiers) == stem;
                 fits.then_some(Candidate { page, cell, served })
             })),
             Err(why) => unreadable.push((page, why)),
@@ -68,7 +88,11 @@ fn judge_gpu(subject: &Subject<'_>, gpu: &Hardware, plans: &[&Plan], pages: &[Pa
         .collect();
     if candidates.is_empty() && verdicts.is_empty() {
         let looked = pages.iter().filter(|page| may_name(page, &stem)).count();
-        let message = format!("no cookbook page shows {stem} on {} with {} ({looked} pages name it)", gpu.sku.to_uppercase(), subject.engine.title());
+        let message = format!(
+            "no cookbook page shows {stem} on {} with {} ({looked} pages name it)",
+            gpu.sku.to_uppercase(),
+            subject.engine.title()
+        );
         let mut found = verdict(subject, COOKBOOK_MATCH, Outcome::Silent, message);
         found.points = all_points;
         found.advisory = !policy.profiles.published.iter().any(|name| name == subject.engine.name());
@@ -82,36 +106,58 @@ fn judge_gpu(subject: &Subject<'_>, gpu: &Hardware, plans: &[&Plan], pages: &[Pa
         candidates.retain(|candidate| candidate.cell.hardware.is_some());
     }
     let lanes = lanes(subject, plans, &candidates, &comparer, &setting);
-    let somewhere = lanes.iter().any(|lane| lane.facets.iter().all(|facet| facet.weight != Some(Weight::Parallelism) || facet.verdict.holds()));
+    let somewhere = lanes.iter().any(|lane| {
+        lane.facets.iter().all(|facet| facet.weight != Some(Weight::Parallelism) || facet.verdict.holds())
+    });
     let demand_lanes = profile.parallelism == Lanes::Everywhere || !somewhere;
-    let shown = lanes.into_iter().map(|lane| lane_verdict(subject, gpu, lane, &candidates, profile, demand_lanes));
+    let shown =
+        lanes.into_iter().map(|lane| lane_verdict(subject, gpu, lane, &candidates, profile, demand_lanes));
     verdicts.extend(shown);
     verdicts
 }
 
 /// Sets every plan beside its nearest cell and puts together those that come out alike.
-fn lanes<'a>(subject: &Subject<'_>, plans: &[&'a Plan], candidates: &[Candidate<'_>], comparer: &Comparer<'_>, setting: &Setting<'_>) -> Vec<Lane<'a>> {
+fn lanes<'a>(
+    subject: &Subject<'_>,
+    plans: &[&'a Plan],
+    candidates: &[Candidate<'_>],
+    comparer: &Comparer<'_>,
+    setting: &Setting<'_>,
+) -> Vec<Lane<'a>> {
     let mut lanes: Vec<Lane<'a>> = Vec::new();
     for plan in plans {
         for (_, rank) in claim::servers(plan) {
-            let ours = Served::read(setting, &claim::argv(rank), &claim::env(rank), Some(&subject.checkpoint));
-            let compared = candidates.iter().enumerate().map(|(index, candidate)| (index, comparer.compare(&ours, &candidate.served)));
+            let ours =
+                Served::read(setting, &claim::argv(rank), &claim::env(rank), Some(&subject.checkpoint));
+            let compared = candidates
+                .iter()
+                .enumerate()
+                .map(|(index, candidate)| (index, comparer.compare(&ours, &candidate.served)));
             // The nearest cell: fewest arguments that fail, then fewest that are only shown, then
             // fewest that differ without changing the model, then the page's own order.
             let nearest = compared.min_by_key(|(index, facets)| {
-                let count = |fits: &dyn Fn(&FacetVerdict) -> bool| facets.iter().filter(|facet| fits(facet)).count();
-                let circular = candidates.get(*index).is_some_and(|candidate| candidate.cell.class == Class::Circular);
+                let count =
+                    |fits: &dyn Fn(&FacetVerdict) -> bool| facets.iter().filter(|facet| fits(facet)).count();
+                let circular =
+                    candidates.get(*index).is_some_and(|candidate| candidate.cell.class == Class::Circular);
                 (
                     circular,
                     count(&|facet| !facet.verdict.holds() && !facet.advisory),
                     count(&|facet| !facet.verdict.holds()),
-                    count(&|facet| facet.verdict == FacetOutcome::Informational && facet.ours != facet.theirs),
+                    count(&|facet| {
+                        facet.verdict == FacetOutcome::Informational && facet.ours != facet.theirs
+                    }),
                     *index,
                 )
             });
             let Some((candidate, facets)) = nearest else { continue };
-            let majors = |facets: &[FacetVerdict]| -> Vec<FacetVerdict> { facets.iter().filter(|facet| facet.weight.is_some()).cloned().collect() };
-            match lanes.iter_mut().find(|lane| lane.candidate == candidate && majors(&lane.facets) == majors(&facets)) {
+            let majors = |facets: &[FacetVerdict]| -> Vec<FacetVerdict> {
+                facets.iter().filter(|facet| facet.weight.is_some()).cloned().collect()
+            };
+            match lanes
+                .iter_mut()
+                .find(|lane| lane.candidate == candidate && majors(&lane.facets) == majors(&facets))
+            {
                 Some(lane) => {
                     lane.plans.push(plan);
                     widen(&mut lane.facets, facets);
@@ -138,14 +184,23 @@ fn widen(lane: &mut Vec<FacetVerdict>, more: Vec<FacetVerdict>) {
     }
 }
 
-fn lane_verdict(subject: &Subject<'_>, gpu: &Hardware, lane: Lane<'_>, candidates: &[Candidate<'_>], profile: Profile, demand_lanes: bool) -> Verdict {
+fn lane_verdict(
+    subject: &Subject<'_>,
+    gpu: &Hardware,
+    lane: Lane<'_>,
+    candidates: &[Candidate<'_>],
+    profile: Profile,
+    demand_lanes: bool,
+) -> Verdict {
     let Lane { plans, mut facets, candidate } = lane;
     let shown_only = profile.advisory == AdvisoryEffect::Shown;
     for facet in &mut facets {
         facet.advisory &= shown_only;
     }
     let fails = |facet: &&FacetVerdict| {
-        !facet.verdict.holds() && !facet.advisory && (demand_lanes || facet.weight != Some(Weight::Parallelism))
+        !facet.verdict.holds()
+            && !facet.advisory
+            && (demand_lanes || facet.weight != Some(Weight::Parallelism))
     };
     let failing: Vec<&FacetVerdict> = facets.iter().filter(fails).collect();
     let Some(candidate) = candidates.get(candidate) else {
@@ -154,16 +209,30 @@ fn lane_verdict(subject: &Subject<'_>, gpu: &Hardware, lane: Lane<'_>, candidate
     let place = format!("{}:{}", candidate.page.path, candidate.cell.line);
     let circular = candidate.cell.class == Class::Circular;
     let (outcome, message) = match failing.as_slice() {
-        [] if circular => (Outcome::Silent, format!("only {place} agrees, which upstream made from InferenceX's own submissions")),
+        [] if circular => (
+            Outcome::Silent,
+            format!("only {place} agrees, which upstream made from InferenceX's own submissions"),
+        ),
         [] => {
-            let informative: Vec<&str> =
-                facets.iter().filter(|facet| !facet.verdict.holds()).map(|facet| facet.facet.as_str()).collect();
-            let but = if informative.is_empty() { String::new() } else { format!("; for information: {}", informative.join(", ")) };
+            let informative: Vec<&str> = facets
+                .iter()
+                .filter(|facet| !facet.verdict.holds())
+                .map(|facet| facet.facet.as_str())
+                .collect();
+            let but = if informative.is_empty() {
+                String::new()
+            } else {
+                format!("; for information: {}", informative.join(", "))
+            };
             (Outcome::Holds, format!("{place} agrees{but}"))
         }
         failing => {
-            let all: Vec<String> =
-                failing.iter().map(|facet| format!("{} {} is {} there", facet.facet, plain(&facet.ours), plain(&facet.theirs))).collect();
+            let all: Vec<String> = failing
+                .iter()
+                .map(|facet| {
+                    format!("{} {} is {} there", facet.facet, plain(&facet.ours), plain(&facet.theirs))
+                })
+                .collect();
             (Outcome::Drifts, format!("{place}: {}", all.join("; ")))
         }
     };
@@ -180,13 +249,23 @@ fn lane_verdict(subject: &Subject<'_>, gpu: &Hardware, lane: Lane<'_>, candidate
         facet: "hardware".to_owned(),
         ours: gpu.sku.as_str().into(),
         theirs: candidate.cell.hardware.as_deref().map_or(Json::Null, Json::from),
-        verdict: if candidate.cell.hardware.is_some() { FacetOutcome::Match } else { FacetOutcome::Informational },
-        reason: if candidate.cell.hardware.is_some() { String::new() } else { "the page names no GPU".to_owned() },
+        verdict: if candidate.cell.hardware.is_some() {
+            FacetOutcome::Match
+        } else {
+            FacetOutcome::Informational
+        },
+        reason: if candidate.cell.hardware.is_some() {
+            String::new()
+        } else {
+            "the page names no GPU".to_owned()
+        },
         advisory: false,
         weight: Some(Weight::Major),
     };
     found.facets = std::iter::once(hardware).chain(facets).collect();
-    if let Some(model) = found.facets.iter_mut().find(|facet| facet.facet == "model" && !facet.verdict.holds()) {
+    if let Some(model) =
+        found.facets.iter_mut().find(|facet| facet.facet == "model" && !facet.verdict.holds())
+    {
         model.reason = format!("{place} names `{}`", plain(&model.theirs));
     }
     found
@@ -207,7 +286,13 @@ fn points(subject: &Subject<'_>, plans: &[&Plan]) -> Vec<String> {
 }
 
 fn evidence(page: &Page, line: usize, class: Class) -> Evidence {
-    Evidence { repo: page.repository.clone(), commit: page.commit.clone(), path: page.path.clone(), line, class }
+    Evidence {
+        repo: page.repository.clone(),
+        commit: page.commit.clone(),
+        path: page.path.clone(),
+        line,
+        class,
+    }
 }
 
 /// Returns the model that a checkpoint is of: its name up to the first word that says how it was

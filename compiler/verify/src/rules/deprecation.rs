@@ -13,12 +13,15 @@ pub(crate) fn judge(subject: &Subject<'_>, policy: &Policy, day: Option<Day>) ->
         .deprecations
         .rules
         .iter()
-        .map(|rule| (rule, subject.plans.iter().filter(|plan| concerns(rule, subject, plan)).collect::<Vec<_>>()))
+        .map(|rule| {
+            (rule, subject.plans.iter().filter(|plan| concerns(rule, subject, plan)).collect::<Vec<_>>())
+        })
         .filter(|(_, plans)| !plans.is_empty())
         .collect();
     let Some(day) = day else {
         let silent = (!concerned.is_empty()).then(|| {
-            let message = "a rule with a date concerns this recipe, and no day is known; give one with `--at`";
+            let message =
+                "a rule with a date concerns this recipe, and no day is known; give one with `--at`";
             let mut found = verdict(subject, DEPRECATED, Outcome::Silent, message);
             found.advisory = true;
             found
@@ -31,8 +34,13 @@ pub(crate) fn judge(subject: &Subject<'_>, policy: &Policy, day: Option<Day>) ->
         let (outcome, message) = match last {
             Err(why) => (Outcome::Unreadable, why),
             Ok(last) if day <= last => continue,
-            Ok(last) if rule.enacted => (Outcome::Drifts, format!("{}: the last day was {last}, this is judged at {day}", rule.why)),
-            Ok(last) => (Outcome::Drifts, format!("{}: announced for after {last}, not yet in force at {day}", rule.why)),
+            Ok(last) if rule.enacted => {
+                (Outcome::Drifts, format!("{}: the last day was {last}, this is judged at {day}", rule.why))
+            }
+            Ok(last) => (
+                Outcome::Drifts,
+                format!("{}: announced for after {last}, not yet in force at {day}", rule.why),
+            ),
         };
         let mut found = verdict(subject, DEPRECATED, outcome, message);
         found.points = plans.iter().flat_map(|plan| subject.points(plan)).collect();
@@ -43,7 +51,8 @@ pub(crate) fn judge(subject: &Subject<'_>, policy: &Policy, day: Option<Day>) ->
         verdicts.push(found);
     }
     if verdicts.is_empty() {
-        let mut found = verdict(subject, DEPRECATED, Outcome::Holds, format!("nothing of it was retired by {day}"));
+        let mut found =
+            verdict(subject, DEPRECATED, Outcome::Holds, format!("nothing of it was retired by {day}"));
         found.evidence.push(policy_file("deprecations.json"));
         verdicts.push(found);
     }

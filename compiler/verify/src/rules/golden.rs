@@ -33,7 +33,7 @@ type Finding = (Outcome, String, Option<String>);
 pub(crate) fn judge(subject: &Subject<'_>, lock: Option<&Lock>) -> Vec<Verdict> {
     let mut found: BTreeMap<(u8, String), (Outcome, Vec<String>, Option<String>)> = BTreeMap::new();
     for plan in subject.plans {
-        let Some((outcome, message, curve)) = judge_plan(subject, lock, plan) else { continue };
+        let Some((outcome, message, curve)) = judge_plan(subject, plan) else { continue };
         let entry = found.entry((outcome as u8, message)).or_insert_with(|| (outcome, Vec::new(), curve));
         for point in subject.points(plan) {
             if !entry.1.contains(&point) {
@@ -50,61 +50,112 @@ pub(crate) fn judge(subject: &Subject<'_>, lock: Option<&Lock>) -> Vec<Verdict> 
     verdicts.collect()
 }
 
-fn judge_plan(subject: &Subject<'_>, lock: Option<&Lock>, plan: &Plan) -> Option<Finding> {
+fn judge_plan(subject: &Subject<'_>, plan: &Plan) -> Option<Finding> {
     let (_, rank) = claim::servers(plan).next()?;
     let injected = injected(subject, rank);
     if !claim::is_throughput(plan) {
         // The evaluation twin measures quality: nothing synthetic may be left in it.
-        return injected.map(|injected| (Outcome::Drifts, format!("the evaluation has a synthetic acceptance ({} {})", injected.place, injected.written), None));
+        return injected.map(|injected| {
+            (
+                Outcome::Drifts,
+                format!(
+                    "the evaluation has a synthetic acceptance ({} {})",
+                    injected.place, injected.written
+                ),
+                None,
+            )
+        });
     }
     if claim::scenario(plan) != "agentic-coding" {
         return injected.map(|injected| {
-            (Outcome::Drifts, format!("a fixed sequence has no synthetic acceptance, and here {} is {}", injected.place, injected.written), None)
+            (
+                Outcome::Drifts,
+                format!(
+                    "a fixed sequence has no synthetic acceptance, and here {} is {}",
+                    injected.place, injected.written
+                ),
+                None,
+            )
         });
     }
     let tokens = draft_tokens(subject, rank)?;
     let Some(drafting) = &subject.drafting else {
-        return Some((Outcome::Unreadable, "the server drafts, and the recipe does not say how".to_owned(), None));
+        return Some((
+            Outcome::Unreadable,
+            "the server drafts, and the recipe does not say how".to_owned(),
+            None,
+        ));
     };
     let Some(injected) = injected else {
-        return Some((Outcome::Drifts, "an agentic recipe that drafts injects the golden acceptance length, and nothing is injected".to_owned(), None));
+        return Some((
+            Outcome::Drifts,
+            "an agentic recipe that drafts injects the golden acceptance length, and nothing is injected"
+                .to_owned(),
+            None,
+        ));
     };
-    let Some((name, curve)) = find_curve(subject, lock, drafting) else {
+    let Some((name, curve)) = find_curve(subject, drafting) else {
         return Some(match &drafting.source {
-            Some(source) => (Outcome::Holds, format!("no curve speaks for it; {} is documented by {source}", injected.written), None),
-            None => (Outcome::Silent, format!("no golden curve speaks for `{}` with {}, and no source is given", subject.checkpoint, drafting.method), None),
+            Some(source) => (
+                Outcome::Holds,
+                format!("no curve speaks for it; {} is documented by {source}", injected.written),
+                None,
+            ),
+            None => (
+                Outcome::Silent,
+                format!(
+                    "no golden curve speaks for `{}` with {}, and no source is given",
+                    subject.checkpoint, drafting.method
+                ),
+                None,
+            ),
         });
     };
-    let thinks = subject.thinking.or_else(|| {
-        let facts = lock?.known.checkpoints.get(&subject.checkpoint)?;
-        facts.thinks_by_default.as_ref().map(|fact| fact.value)
-    });
+    let thinks = subject.thinking.or_else(|| subject.facts.thinks_by_default.as_ref().map(|fact| fact.value));
     let Some(thinks) = thinks else {
-        return Some((Outcome::Unreadable, "nobody says whether the traffic thinks, so no value of the curve can be chosen".to_owned(), Some(name)));
+        return Some((
+            Outcome::Unreadable,
+            "nobody says whether the traffic thinks, so no value of the curve can be chosen".to_owned(),
+            Some(name),
+        ));
     };
     let mode = if thinks { "on" } else { "off" };
     let golden = curve.lengths.get(mode).and_then(|lengths| lengths.get(&tokens));
     let Some(golden) = golden else {
-        return Some((Outcome::Silent, format!("{name} has no value for {tokens} draft tokens with thinking {mode}"), Some(name)));
+        return Some((
+            Outcome::Silent,
+            format!("{name} has no value for {tokens} draft tokens with thinking {mode}"),
+            Some(name),
+        ));
     };
     let number: f64 = golden.parse().ok()?;
     if (number - injected.length).abs() < 0.005 {
-        return Some((Outcome::Holds, format!("{} is golden: {name}, thinking {mode}, {tokens} draft tokens", injected.written), Some(name)));
+        return Some((
+            Outcome::Holds,
+            format!("{} is golden: {name}, thinking {mode}, {tokens} draft tokens", injected.written),
+            Some(name),
+        ));
     }
     let places: Vec<String> = curve
         .lengths
         .iter()
         .flat_map(|(mode, lengths)| lengths.iter().map(move |(tokens, value)| (mode, tokens, value)))
-        .filter(|(_, _, value)| value.parse::<f64>().is_ok_and(|value| (value - injected.length).abs() < 0.005))
+        .filter(|(_, _, value)| {
+            value.parse::<f64>().is_ok_and(|value| (value - injected.length).abs() < 0.005)
+        })
         .map(|(mode, tokens, _)| format!("thinking {mode} at {tokens}"))
         .collect();
-    let unit = (number - 1.0 - injected.length).abs() < 0.005 || (number + 1.0 - injected.length).abs() < 0.005;
+    let unit =
+        (number - 1.0 - injected.length).abs() < 0.005 || (number + 1.0 - injected.length).abs() < 0.005;
     let hint = match (places.as_slice(), unit) {
         ([], true) => "; it is off by one: the unit is another engine's".to_owned(),
         ([], false) => String::new(),
         (places, _) => format!("; it is the value of {}", places.join(" and ")),
     };
-    let message = format!("{} is not golden: {name} says {golden} at {tokens} draft tokens with thinking {mode}{hint}", injected.written);
+    let message = format!(
+        "{} is not golden: {name} says {golden} at {tokens} draft tokens with thinking {mode}{hint}",
+        injected.written
+    );
     Some((Outcome::Drifts, message, Some(name)))
 }
 
@@ -126,9 +177,21 @@ fn injected(subject: &Subject<'_>, rank: &Rank) -> Option<Injected> {
     // The unit: TensorRT-LLM counts accepted draft tokens, the others tokens per step.
     let (written, place, more) = match subject.engine {
         Engine::Sglang => (env.get("SGLANG_SIMULATE_ACC_LEN").cloned(), "SGLANG_SIMULATE_ACC_LEN", 0.0),
-        Engine::Trtllm => (env.get("TLLM_SPEC_DECODE_FORCE_NUM_ACCEPTED_TOKENS").cloned(), "TLLM_SPEC_DECODE_FORCE_NUM_ACCEPTED_TOKENS", 1.0),
-        Engine::Vllm => (member(&flags, "--speculative-config", "synthetic_acceptance_length"), "synthetic_acceptance_length", 0.0),
-        Engine::Atom => (flags.get("--spec-decode-acceptance-length").map(Value::to_text), "--spec-decode-acceptance-length", 0.0),
+        Engine::Trtllm => (
+            env.get("TLLM_SPEC_DECODE_FORCE_NUM_ACCEPTED_TOKENS").cloned(),
+            "TLLM_SPEC_DECODE_FORCE_NUM_ACCEPTED_TOKENS",
+            1.0,
+        ),
+        Engine::Vllm => (
+            member(&flags, "--speculative-config", "synthetic_acceptance_length"),
+            "synthetic_acceptance_length",
+            0.0,
+        ),
+        Engine::Atom => (
+            flags.get("--spec-decode-acceptance-length").map(Value::to_text),
+            "--spec-decode-acceptance-length",
+            0.0,
+        ),
     };
     let written = written?;
     let length = written.parse::<f64>().ok()? + more;
@@ -142,7 +205,8 @@ fn draft_tokens(subject: &Subject<'_>, rank: &Rank) -> Option<u32> {
     match subject.engine {
         Engine::Sglang => {
             flags.get("--speculative-algorithm")?;
-            number(flags.get("--speculative-num-steps").map(Value::to_text)).or(subject.drafting.as_ref().map(|drafting| drafting.steps))
+            number(flags.get("--speculative-num-steps").map(Value::to_text))
+                .or(subject.drafting.as_ref().map(|drafting| drafting.steps))
         }
         Engine::Vllm => number(member(&flags, "--speculative-config", "num_speculative_tokens")),
         Engine::Atom => number(flags.get("--num-speculative-tokens").map(Value::to_text)),
@@ -151,28 +215,31 @@ fn draft_tokens(subject: &Subject<'_>, rank: &Rank) -> Option<u32> {
 }
 
 /// Returns the curve that speaks for this checkpoint, draft, method and sampling.
-fn find_curve<'a>(subject: &Subject<'_>, lock: Option<&'a Lock>, drafting: &Drafting) -> Option<(String, &'a Curve)> {
-    let curves = &lock?.known.curves;
+fn find_curve<'a>(subject: &'a Subject<'_>, drafting: &Drafting) -> Option<(String, &'a Curve)> {
     let speaks = |curve: &Curve| {
         curve.checkpoints.contains(&subject.checkpoint)
             && curve.method == drafting.method
             && (curve.draft.is_none() || curve.draft == drafting.draft)
             && (curve.draft_sampling.is_none() || curve.draft_sampling == drafting.sampling)
     };
-    curves.iter().find(|(_, curve)| speaks(curve)).map(|(name, curve)| (name.clone(), curve))
+    subject.curves.iter().find(|(_, curve)| speaks(curve)).map(|(name, curve)| (name.clone(), curve))
 }
 
 /// Returns where a curve was read: the pinned file, if the lock pins one of that name.
 fn curve_evidence(lock: Option<&Lock>, name: &str) -> Option<Evidence> {
     let pins = &lock?.pins;
     pins.values().find_map(|entry| match entry {
-        Entry::Pinned { want: Want::Source { repository, path, .. }, pin: Pin::Source(source) } if path.ends_with(name) => Some(Evidence {
-            repo: repository.clone(),
-            commit: source.commit.clone(),
-            path: path.clone(),
-            line: 0,
-            class: Class::Independent,
-        }),
+        Entry::Pinned { want: Want::Source { repository, path, .. }, pin: Pin::Source(source) }
+            if path.ends_with(name) =>
+        {
+            Some(Evidence {
+                repo: repository.clone(),
+                commit: source.commit.clone(),
+                path: path.clone(),
+                line: 0,
+                class: Class::Independent,
+            })
+        }
         _ => None,
     })
 }

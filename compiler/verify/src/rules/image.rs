@@ -18,7 +18,12 @@ pub(crate) fn judge(subject: &Subject<'_>, policy: &Policy) -> Vec<Verdict> {
     let outcome = if wanted.contains(&found) { Outcome::Holds } else { Outcome::Drifts };
     let message = match outcome {
         Outcome::Holds => format!("`{}` is {}'s own", subject.image, subject.engine.title()),
-        _ => format!("`{}` is of `{found}`; {} publishes as {}", subject.image, subject.engine.title(), wanted.join(" or ")),
+        _ => format!(
+            "`{}` is of `{found}`; {} publishes as {}",
+            subject.image,
+            subject.engine.title(),
+            wanted.join(" or ")
+        ),
     };
     let mut found = verdict(subject, IMAGE_ORGANIZATION, outcome, message);
     found.evidence.push(policy_file("images.json"));
@@ -31,8 +36,14 @@ fn organization(image: &str) -> String {
     let parts: Vec<&str> = path.split('/').collect();
     // A first part with a dot or a port is a registry; Docker Hub's own name says nothing.
     let rest = match parts.as_slice() {
-        [registry, rest @ ..] if !rest.is_empty() && (registry.contains(['.', ':']) || *registry == "localhost") => {
-            if *registry == "docker.io" { rest } else { return format!("{registry}/{}", rest.first().unwrap_or(&"")) }
+        [registry, rest @ ..]
+            if !rest.is_empty() && (registry.contains(['.', ':']) || *registry == "localhost") =>
+        {
+            if *registry == "docker.io" {
+                rest
+            } else {
+                return format!("{registry}/{}", rest.first().unwrap_or(&""));
+            }
         }
         all => all,
     };

@@ -12,15 +12,25 @@ use crate::cookbook::Class;
 use crate::judge::Standing;
 use crate::verdict::{Evidence, Outcome, Verdict};
 
-pub(crate) fn judge(subject: &Subject<'_>, lock: Option<&Lock>, standing: &BTreeMap<String, Standing>) -> Vec<Verdict> {
+pub(crate) fn judge(
+    subject: &Subject<'_>,
+    lock: Option<&Lock>,
+    standing: &BTreeMap<String, Standing>,
+) -> Vec<Verdict> {
     let Some(lock) = lock else {
-        return vec![verdict(subject, PIN_VALID, Outcome::Unreadable, "the recipe has no lock; run `recipec lock`")];
+        return vec![verdict(
+            subject,
+            PIN_VALID,
+            Outcome::Unreadable,
+            "the recipe has no lock; run `recipec lock`",
+        )];
     };
     let mut verdicts = Vec::new();
     for (name, entry) in &lock.pins {
         let pin = match entry {
             Entry::Unpinned { reason, .. } => {
-                let mut found = verdict(subject, PIN_VALID, Outcome::Silent, format!("`{name}` has no pin: {reason}"));
+                let mut found =
+                    verdict(subject, PIN_VALID, Outcome::Silent, format!("`{name}` has no pin: {reason}"));
                 found.advisory = true;
                 verdicts.push(found);
                 continue;
@@ -30,14 +40,26 @@ pub(crate) fn judge(subject: &Subject<'_>, lock: Option<&Lock>, standing: &BTree
         let (outcome, message) = match standing.get(name) {
             None => continue,
             Some(Standing::Same) => (Outcome::Holds, format!("`{name}` still resolves to its pin")),
-            Some(Standing::Moved(now)) => {
-                (Outcome::Drifts, format!("`{name}` moved: pinned {}, now {now}; the pin stays what was measured", content(pin)))
-            }
+            Some(Standing::Moved(now)) => (
+                Outcome::Drifts,
+                format!(
+                    "`{name}` moved: pinned {}, now {now}; the pin stays what was measured",
+                    content(pin)
+                ),
+            ),
             Some(Standing::Gone(why)) => (Outcome::Drifts, format!("`{name}` is gone: {why}")),
-            Some(Standing::Unreachable(why)) => (Outcome::Unreadable, format!("`{name}` could not be asked: {why}")),
+            Some(Standing::Unreachable(why)) => {
+                (Outcome::Unreadable, format!("`{name}` could not be asked: {why}"))
+            }
         };
         let mut found = verdict(subject, PIN_VALID, outcome, message);
-        found.evidence.push(Evidence { repo: name.clone(), commit: content(pin), path: String::new(), line: 0, class: Class::Independent });
+        found.evidence.push(Evidence {
+            repo: name.clone(),
+            commit: content(pin),
+            path: String::new(),
+            line: 0,
+            class: Class::Independent,
+        });
         verdicts.push(found);
     }
     verdicts

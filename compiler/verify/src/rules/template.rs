@@ -22,7 +22,11 @@ pub(crate) fn judge(subject: &Subject<'_>) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     for (plans, outcome, message) in [
         (good, Outcome::Holds, "the client uses the chat template"),
-        (bad, Outcome::Drifts, "the client sends raw prompts to a server that drafts: `--use-chat-template` is missing"),
+        (
+            bad,
+            Outcome::Drifts,
+            "the client sends raw prompts to a server that drafts: `--use-chat-template` is missing",
+        ),
     ] {
         if !plans.is_empty() {
             let mut found = verdict(subject, CHAT_TEMPLATE, outcome, message);
@@ -35,15 +39,20 @@ pub(crate) fn judge(subject: &Subject<'_>) -> Vec<Verdict> {
 }
 
 fn drafts(plan: &Plan) -> bool {
-    claim::servers(plan).any(|(_, rank)| claim::argv(rank).iter().any(|word| word.starts_with("--speculative")))
+    claim::servers(plan)
+        .any(|(_, rank)| claim::argv(rank).iter().any(|word| word.starts_with("--speculative")))
 }
 
 /// True if a client goes through the template: by its flag, or by the chat endpoint.
 fn uses_template(plan: &Plan) -> bool {
     let clients = plan.groups.iter().filter(|group| group.role == Role::Client);
-    let words = clients.flat_map(|group| &group.replicas).flat_map(|replica| &replica.ranks).flat_map(claim::argv);
+    let words =
+        clients.flat_map(|group| &group.replicas).flat_map(|replica| &replica.ranks).flat_map(claim::argv);
     words.into_iter().any(|word| {
         let flag = word.split('=').next().unwrap_or(&word);
-        flag == "--use-chat-template" || flag == "--apply-chat-template" || word.contains("/v1/chat/completions") || word == "openai-chat"
+        flag == "--use-chat-template"
+            || flag == "--apply-chat-template"
+            || word.contains("/v1/chat/completions")
+            || word == "openai-chat"
     })
 }

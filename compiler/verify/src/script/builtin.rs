@@ -9,12 +9,48 @@ use super::value::{Object, Value};
 
 /// Methods by the kind of what they are called on.
 const ARRAY: [&str; 22] = [
-    "map", "filter", "find", "findIndex", "some", "every", "forEach", "includes", "indexOf", "join", "push", "concat", "slice",
-    "flatMap", "flat", "reduce", "sort", "reverse", "entries", "keys", "unshift", "at",
+    "map",
+    "filter",
+    "find",
+    "findIndex",
+    "some",
+    "every",
+    "forEach",
+    "includes",
+    "indexOf",
+    "join",
+    "push",
+    "concat",
+    "slice",
+    "flatMap",
+    "flat",
+    "reduce",
+    "sort",
+    "reverse",
+    "entries",
+    "keys",
+    "unshift",
+    "at",
 ];
 const TEXT: [&str; 18] = [
-    "includes", "startsWith", "endsWith", "toUpperCase", "toLowerCase", "trim", "trimEnd", "trimStart", "slice", "split",
-    "replace", "replaceAll", "repeat", "padStart", "indexOf", "toString", "concat", "substring",
+    "includes",
+    "startsWith",
+    "endsWith",
+    "toUpperCase",
+    "toLowerCase",
+    "trim",
+    "trimEnd",
+    "trimStart",
+    "slice",
+    "split",
+    "replace",
+    "replaceAll",
+    "repeat",
+    "padStart",
+    "indexOf",
+    "toString",
+    "concat",
+    "substring",
 ];
 const SET: [&str; 4] = ["has", "add", "delete", "forEach"];
 
@@ -39,16 +75,35 @@ pub(crate) fn member(value: &Value, name: &str) -> Option<Value> {
         Value::Object(_) => method(&["hasOwnProperty", "toString"]),
         Value::Builtin(namespace, _) => {
             let full = format!("{namespace}.{name}");
-            NAMESPACED.iter().find(|known| **known == full).map(|known| Value::Builtin(known, Rc::new(Value::Undefined)))
+            NAMESPACED
+                .iter()
+                .find(|known| **known == full)
+                .map(|known| Value::Builtin(known, Rc::new(Value::Undefined)))
         }
         _ => None,
     }
 }
 
 const NAMESPACED: [&str; 19] = [
-    "Object.entries", "Object.keys", "Object.values", "Object.fromEntries", "Object.assign", "Array.isArray", "Array.from",
-    "Math.max", "Math.min", "Math.floor", "Math.ceil", "Math.round", "Math.abs", "Math.log2", "Number.isInteger",
-    "Number.isFinite", "Number.parseInt", "JSON.stringify", "Object.freeze",
+    "Object.entries",
+    "Object.keys",
+    "Object.values",
+    "Object.fromEntries",
+    "Object.assign",
+    "Array.isArray",
+    "Array.from",
+    "Math.max",
+    "Math.min",
+    "Math.floor",
+    "Math.ceil",
+    "Math.round",
+    "Math.abs",
+    "Math.log2",
+    "Number.isInteger",
+    "Number.isFinite",
+    "Number.parseInt",
+    "JSON.stringify",
+    "Object.freeze",
 ];
 
 fn count(length: usize) -> Value {
@@ -67,15 +122,23 @@ pub(crate) fn items(value: &Value) -> Option<Vec<Value>> {
 fn entries(value: &Value) -> Vec<(Rc<str>, Value)> {
     match value {
         Value::Object(object) => object.borrow().entries().to_vec(),
-        Value::Array(items) => {
-            items.borrow().iter().enumerate().map(|(index, item)| (index.to_string().into(), item.clone())).collect()
-        }
+        Value::Array(items) => items
+            .borrow()
+            .iter()
+            .enumerate()
+            .map(|(index, item)| (index.to_string().into(), item.clone()))
+            .collect(),
         _ => Vec::new(),
     }
 }
 
 /// Calls a built-in function.
-pub(crate) fn call(machine: &mut Machine, name: &'static str, on: &Value, arguments: &[Value]) -> Result<Value, ScriptError> {
+pub(crate) fn call(
+    machine: &mut Machine,
+    name: &'static str,
+    on: &Value,
+    arguments: &[Value],
+) -> Result<Value, ScriptError> {
     let argument = |index: usize| arguments.get(index).cloned().unwrap_or(Value::Undefined);
     match on {
         Value::Array(list) => return array(machine, name, list, arguments),
@@ -117,7 +180,9 @@ pub(crate) fn call(machine: &mut Machine, name: &'static str, on: &Value, argume
     machine.charge(arguments.len())?;
     Ok(match name {
         "Object.entries" => pairs(machine, &argument(0))?,
-        "Object.keys" => Value::array(entries(&argument(0)).into_iter().map(|(key, _)| Value::Text(key)).collect()),
+        "Object.keys" => {
+            Value::array(entries(&argument(0)).into_iter().map(|(key, _)| Value::Text(key)).collect())
+        }
         "Object.values" => Value::array(entries(&argument(0)).into_iter().map(|(_, value)| value).collect()),
         "Object.freeze" => argument(0),
         "Object.assign" => {
@@ -167,7 +232,9 @@ pub(crate) fn call(machine: &mut Machine, name: &'static str, on: &Value, argume
         "Math.abs" => Value::Number(argument(0).to_number().abs()),
         "Math.log2" => Value::Number(argument(0).to_number().log2()),
         "Number" => Value::Number(argument(0).to_number()),
-        "Number.isInteger" => Value::Bool(matches!(argument(0), Value::Number(n) if n.is_finite() && n.fract() == 0.0)),
+        "Number.isInteger" => {
+            Value::Bool(matches!(argument(0), Value::Number(n) if n.is_finite() && n.fract() == 0.0))
+        }
         "Number.isFinite" => Value::Bool(matches!(argument(0), Value::Number(n) if n.is_finite())),
         "Boolean" => Value::Bool(argument(0).truthy()),
         "String" => Value::Text(argument(0).to_text()),
@@ -181,12 +248,17 @@ pub(crate) fn call(machine: &mut Machine, name: &'static str, on: &Value, argume
 fn pairs(machine: &mut Machine, value: &Value) -> Result<Value, ScriptError> {
     let list = entries(value);
     machine.charge(list.len() * 3)?;
-    Ok(Value::array(list.into_iter().map(|(key, value)| Value::array(vec![Value::Text(key), value])).collect()))
+    Ok(Value::array(
+        list.into_iter().map(|(key, value)| Value::array(vec![Value::Text(key), value])).collect(),
+    ))
 }
 
 fn parse_integer(text: &str) -> f64 {
     let text = text.trim();
-    let end = text.char_indices().find(|(index, c)| !c.is_ascii_digit() && !(*index == 0 && *c == '-')).map_or(text.len(), |(index, _)| index);
+    let end = text
+        .char_indices()
+        .find(|(index, c)| !c.is_ascii_digit() && !(*index == 0 && *c == '-'))
+        .map_or(text.len(), |(index, _)| index);
     text.get(..end).and_then(|digits| digits.parse().ok()).unwrap_or(f64::NAN)
 }
 
@@ -202,19 +274,28 @@ pub(crate) fn to_json(value: &Value, depth: usize) -> serde_json::Value {
     }
     match value {
         Value::Bool(yes) => (*yes).into(),
-        Value::Number(number) => serde_json::Number::from_f64(*number).map_or(serde_json::Value::Null, |number| {
-            // A whole number is written as one.
-            serde_json::from_str(&lock::canonical(&number.into())).unwrap_or_default()
-        }),
+        Value::Number(number) => {
+            serde_json::Number::from_f64(*number).map_or(serde_json::Value::Null, |number| {
+                // A whole number is written as one.
+                serde_json::from_str(&lock::canonical(&number.into())).unwrap_or_default()
+            })
+        }
         Value::Text(text) => (&**text).into(),
         Value::Array(items) => items.borrow().iter().map(|item| to_json(item, depth - 1)).collect(),
         Value::Object(object) => {
             let object = object.borrow();
-            let kept = object.entries().iter().filter(|(_, value)| !matches!(value.kind(), "function" | "undefined"));
-            serde_json::Value::Object(kept.map(|(key, value)| (key.to_string(), to_json(value, depth - 1))).collect())
+            let kept = object
+                .entries()
+                .iter()
+                .filter(|(_, value)| !matches!(value.kind(), "function" | "undefined"));
+            serde_json::Value::Object(
+                kept.map(|(key, value)| (key.to_string(), to_json(value, depth - 1))).collect(),
+            )
         }
         Value::Set(_) => serde_json::json!({}),
-        Value::Undefined | Value::Null | Value::Function(..) | Value::Builtin(..) | Value::Getter(..) => serde_json::Value::Null,
+        Value::Undefined | Value::Null | Value::Function(..) | Value::Builtin(..) | Value::Getter(..) => {
+            serde_json::Value::Null
+        }
     }
 }
 
@@ -228,13 +309,20 @@ fn bound(value: &Value, length: usize, default: usize) -> usize {
     from_start.clamp(0.0, length as f64) as usize
 }
 
-fn array(machine: &mut Machine, name: &'static str, list: &Rc<RefCell<Vec<Value>>>, arguments: &[Value]) -> Result<Value, ScriptError> {
+fn array(
+    machine: &mut Machine,
+    name: &'static str,
+    list: &Rc<RefCell<Vec<Value>>>,
+    arguments: &[Value],
+) -> Result<Value, ScriptError> {
     let argument = |index: usize| arguments.get(index).cloned().unwrap_or(Value::Undefined);
     // A callback may change the list, so it walks a copy.
     let copy: Vec<Value> = list.borrow().clone();
     machine.charge(copy.len() + arguments.len())?;
     let callback = argument(0);
-    let each = |machine: &mut Machine, index: usize, item: &Value| machine.call(&callback, vec![item.clone(), count(index)]);
+    let each = |machine: &mut Machine, index: usize, item: &Value| {
+        machine.call(&callback, vec![item.clone(), count(index)])
+    };
     Ok(match name {
         "map" | "flatMap" => {
             let mut mapped = Vec::new();
@@ -303,7 +391,8 @@ fn array(machine: &mut Machine, name: &'static str, list: &Rc<RefCell<Vec<Value>
         "indexOf" => copy.iter().position(|item| item.same(&callback)).map_or(Value::Number(-1.0), count),
         "join" => {
             let separator = if arguments.is_empty() { ",".into() } else { callback.to_text() };
-            let texts: Vec<Rc<str>> = copy.iter().map(|item| if item.is_nothing() { "".into() } else { item.to_text() }).collect();
+            let texts: Vec<Rc<str>> =
+                copy.iter().map(|item| if item.is_nothing() { "".into() } else { item.to_text() }).collect();
             machine.text(&texts.join(&*separator))?
         }
         "push" | "unshift" => {
@@ -324,16 +413,32 @@ fn array(machine: &mut Machine, name: &'static str, list: &Rc<RefCell<Vec<Value>
             Value::array(all)
         }
         "slice" => {
-            let (start, end) = (bound(&argument(0), copy.len(), 0), bound(&argument(1), copy.len(), copy.len()));
+            let (start, end) =
+                (bound(&argument(0), copy.len(), 0), bound(&argument(1), copy.len(), copy.len()));
             Value::array(copy.get(start..end).unwrap_or_default().to_vec())
         }
-        "flat" => Value::array(copy.iter().flat_map(|item| if let Value::Array(inner) = item { inner.borrow().clone() } else { vec![item.clone()] }).collect()),
-        "entries" => Value::array(copy.into_iter().enumerate().map(|(index, item)| Value::array(vec![count(index), item])).collect()),
+        "flat" => Value::array(
+            copy.iter()
+                .flat_map(|item| {
+                    if let Value::Array(inner) = item { inner.borrow().clone() } else { vec![item.clone()] }
+                })
+                .collect(),
+        ),
+        "entries" => Value::array(
+            copy.into_iter()
+                .enumerate()
+                .map(|(index, item)| Value::array(vec![count(index), item]))
+                .collect(),
+        ),
         "keys" => Value::array((0..copy.len()).map(count).collect()),
         "at" => {
             let index = argument(0).to_number();
             let index = if index < 0.0 { index + copy.len() as f64 } else { index };
-            if index < 0.0 { Value::Undefined } else { copy.get(index as usize).cloned().unwrap_or(Value::Undefined) }
+            if index < 0.0 {
+                Value::Undefined
+            } else {
+                copy.get(index as usize).cloned().unwrap_or(Value::Undefined)
+            }
         }
         _ => return Err(machine.error(format!("`{name}` of a list is not known"))),
     })
@@ -360,7 +465,12 @@ fn sort(machine: &mut Machine, list: Vec<Value>, compare: &Value) -> Result<Vec<
     Ok(sorted)
 }
 
-fn text_method(machine: &mut Machine, name: &'static str, text: &Rc<str>, arguments: &[Value]) -> Result<Value, ScriptError> {
+fn text_method(
+    machine: &mut Machine,
+    name: &'static str,
+    text: &Rc<str>,
+    arguments: &[Value],
+) -> Result<Value, ScriptError> {
     let argument = |index: usize| arguments.get(index).cloned().unwrap_or(Value::Undefined);
     let first = argument(0).to_text();
     machine.charge(1 + text.len() / 16)?;
@@ -369,7 +479,8 @@ fn text_method(machine: &mut Machine, name: &'static str, text: &Rc<str>, argume
         "startsWith" => return Ok(Value::Bool(text.starts_with(&*first))),
         "endsWith" => return Ok(Value::Bool(text.ends_with(&*first))),
         "indexOf" => {
-            let at = text.find(&*first).and_then(|at| text.get(..at)).map(|before| before.encode_utf16().count());
+            let at =
+                text.find(&*first).and_then(|at| text.get(..at)).map(|before| before.encode_utf16().count());
             return Ok(at.map_or(Value::Number(-1.0), count));
         }
         "split" => {
@@ -397,13 +508,18 @@ fn text_method(machine: &mut Machine, name: &'static str, text: &Rc<str>, argume
         }
         "padStart" => {
             let width = argument(0).to_number().clamp(0.0, 1e4) as usize;
-            let fill = if matches!(argument(1), Value::Undefined) { " ".into() } else { argument(1).to_text() };
+            let fill =
+                if matches!(argument(1), Value::Undefined) { " ".into() } else { argument(1).to_text() };
             let missing = width.saturating_sub(text.chars().count());
-            format!("{}{text}", fill.chars().cycle().take(if fill.is_empty() { 0 } else { missing }).collect::<String>())
+            format!(
+                "{}{text}",
+                fill.chars().cycle().take(if fill.is_empty() { 0 } else { missing }).collect::<String>()
+            )
         }
         "slice" | "substring" => {
             let chars: Vec<char> = text.chars().collect();
-            let (start, end) = (bound(&argument(0), chars.len(), 0), bound(&argument(1), chars.len(), chars.len()));
+            let (start, end) =
+                (bound(&argument(0), chars.len(), 0), bound(&argument(1), chars.len(), chars.len()));
             chars.get(start..end).unwrap_or_default().iter().collect()
         }
         _ => return Err(machine.error(format!("`{name}` of a text is not known"))),

@@ -30,7 +30,8 @@ pub(crate) fn binary(operator: &str, left: &Value, right: &Value) -> Option<Valu
 }
 
 fn add(left: &Value, right: &Value) -> Value {
-    let numeric = |value: &Value| matches!(value, Value::Undefined | Value::Null | Value::Bool(_) | Value::Number(_));
+    let numeric =
+        |value: &Value| matches!(value, Value::Undefined | Value::Null | Value::Bool(_) | Value::Number(_));
     if numeric(left) && numeric(right) {
         return Value::Number(left.to_number() + right.to_number());
     }

@@ -4,7 +4,9 @@ use std::rc::Rc;
 
 use super::ScriptError;
 use super::token::{Kind, Token, tokens};
-use super::tree::{Body, Entry, Expression, ExpressionKind, Function, Item, Pattern, Statement, StatementKind, Target};
+use super::tree::{
+    Body, Entry, Expression, ExpressionKind, Function, Item, Pattern, Statement, StatementKind, Target,
+};
 
 /// Nesting deeper than this is refused.
 const DEEPEST: usize = 120;
@@ -126,7 +128,11 @@ impl<'a> Parser<'a> {
             return Ok(StatementKind::Empty);
         }
         let word = match (self.peek(), self.ahead(1)) {
-            (Kind::Name(word), next) if !matches!(next, Kind::Mark("=" | "." | "(" | "=>")) || is_statement_word(word) => word.as_str(),
+            (Kind::Name(word), next)
+                if !matches!(next, Kind::Mark("=" | "." | "(" | "=>")) || is_statement_word(word) =>
+            {
+                word.as_str()
+            }
             _ => "",
         };
         match word {
@@ -414,7 +420,8 @@ impl<'a> Parser<'a> {
             (vec![(Pattern::Name(self.name()?), None)], None)
         };
         self.expect("=>")?;
-        let body = if self.is("{") { Body::Statements(self.block()?) } else { Body::Expression(self.assignment()?) };
+        let body =
+            if self.is("{") { Body::Statements(self.block()?) } else { Body::Expression(self.assignment()?) };
         Ok(make(line, ExpressionKind::Function(Rc::new(Function { parameters, rest, body }))))
     }
 
@@ -463,7 +470,10 @@ impl<'a> Parser<'a> {
                 self.at += 1;
                 let operand = self.unary()?;
                 let target = self.target(operand)?;
-                return Ok(make(line, ExpressionKind::Step(if *mark == "++" { 1.0 } else { -1.0 }, true, target)));
+                return Ok(make(
+                    line,
+                    ExpressionKind::Step(if *mark == "++" { 1.0 } else { -1.0 }, true, target),
+                ));
             }
             Kind::Name(word) if word == "typeof" => "typeof",
             Kind::Name(word) if word == "delete" => "delete",
@@ -519,7 +529,11 @@ impl<'a> Parser<'a> {
     fn items(&mut self, end: &str) -> Parsed<Vec<Item>> {
         let mut list = Vec::new();
         while !self.eat(end) {
-            list.push(if self.eat("...") { Item::Spread(self.assignment()?) } else { Item::One(self.assignment()?) });
+            list.push(if self.eat("...") {
+                Item::Spread(self.assignment()?)
+            } else {
+                Item::One(self.assignment()?)
+            });
             if !self.eat(",") {
                 self.expect(end)?;
                 break;

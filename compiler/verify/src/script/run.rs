@@ -6,7 +6,9 @@ use std::rc::Rc;
 use super::ScriptError;
 use super::builtin::{self, GLOBALS};
 use super::operator;
-use super::tree::{Body, Entry, Expression, ExpressionKind, Function, Item, Pattern, Statement, StatementKind, Target};
+use super::tree::{
+    Body, Entry, Expression, ExpressionKind, Function, Item, Pattern, Statement, StatementKind, Target,
+};
 use super::value::{Object, Value};
 
 /// How much a script may do.
@@ -40,7 +42,8 @@ impl Scope {
     fn get(&self, name: &str) -> Option<Value> {
         let mut scope = Some(self);
         while let Some(current) = scope {
-            if let Some((_, value)) = current.names.borrow().iter().rev().find(|(known, _)| &**known == name) {
+            if let Some((_, value)) = current.names.borrow().iter().rev().find(|(known, _)| &**known == name)
+            {
                 return Some(value.clone());
             }
             scope = current.parent.as_deref();
@@ -59,7 +62,8 @@ impl Scope {
     fn assign(&self, name: &str, value: Value) -> bool {
         let mut scope = Some(self);
         while let Some(current) = scope {
-            if let Some((_, old)) = current.names.borrow_mut().iter_mut().find(|(known, _)| &**known == name) {
+            if let Some((_, old)) = current.names.borrow_mut().iter_mut().find(|(known, _)| &**known == name)
+            {
                 *old = value;
                 return true;
             }
@@ -209,7 +213,13 @@ impl Machine {
         Ok(result)
     }
 
-    fn bind(&mut self, pattern: &Pattern, value: Value, default: Option<&Expression>, scope: &Rc<Scope>) -> Ran<()> {
+    fn bind(
+        &mut self,
+        pattern: &Pattern,
+        value: Value,
+        default: Option<&Expression>,
+        scope: &Rc<Scope>,
+    ) -> Ran<()> {
         let value = match (value, default) {
             (Value::Undefined, Some(default)) => self.value(default, scope)?,
             (value, _) => value,
@@ -227,7 +237,12 @@ impl Machine {
                     }
                 }
                 if let Some(rest) = rest {
-                    self.bind(rest, Value::array(items.get(parts.len()..).unwrap_or_default().to_vec()), None, scope)?;
+                    self.bind(
+                        rest,
+                        Value::array(items.get(parts.len()..).unwrap_or_default().to_vec()),
+                        None,
+                        scope,
+                    )?;
                 }
             }
             Pattern::Object(parts, rest) => {
@@ -269,7 +284,8 @@ impl Machine {
         match &statement.kind {
             StatementKind::Declare(list) => {
                 for (pattern, value) in list {
-                    let value = value.as_ref().map_or(Ok(Value::Undefined), |value| self.value(value, scope))?;
+                    let value =
+                        value.as_ref().map_or(Ok(Value::Undefined), |value| self.value(value, scope))?;
                     self.bind(pattern, value, None, scope)?;
                 }
             }
@@ -328,7 +344,13 @@ impl Machine {
         Ok(Flow::Next)
     }
 
-    fn turns(&mut self, test: Option<&Expression>, next: Option<&Expression>, body: &Statement, scope: &Rc<Scope>) -> Ran<Flow> {
+    fn turns(
+        &mut self,
+        test: Option<&Expression>,
+        next: Option<&Expression>,
+        body: &Statement,
+        scope: &Rc<Scope>,
+    ) -> Ran<Flow> {
         loop {
             if let Some(test) = test
                 && !self.value(test, scope)?.truthy()
@@ -346,7 +368,12 @@ impl Machine {
         }
     }
 
-    fn switch(&mut self, value: &Expression, cases: &[(Option<Expression>, Vec<Statement>)], scope: &Rc<Scope>) -> Ran<Flow> {
+    fn switch(
+        &mut self,
+        value: &Expression,
+        cases: &[(Option<Expression>, Vec<Statement>)],
+        scope: &Rc<Scope>,
+    ) -> Ran<Flow> {
         let value = self.value(value, scope)?;
         let mut begin = None;
         for (index, (test, _)) in cases.iter().enumerate() {
@@ -438,7 +465,8 @@ impl Machine {
                     }
                     "Error" => {
                         let mut object = Object::default();
-                        object.set(&"message".into(), arguments.into_iter().next().unwrap_or(Value::Undefined));
+                        object
+                            .set(&"message".into(), arguments.into_iter().next().unwrap_or(Value::Undefined));
                         Value::object(object)
                     }
                     class => return Err(self.error(format!("`new {class}` is not known"))),
@@ -451,7 +479,9 @@ impl Machine {
     fn link(&mut self, expression: &Expression, scope: &Rc<Scope>) -> Ran<Option<Value>> {
         let inner = |machine: &mut Self, value: &Expression| -> Ran<Option<Value>> {
             match &*value.kind {
-                ExpressionKind::Member(..) | ExpressionKind::Index(..) | ExpressionKind::Call(..) => machine.link(value, scope),
+                ExpressionKind::Member(..) | ExpressionKind::Index(..) | ExpressionKind::Call(..) => {
+                    machine.link(value, scope)
+                }
                 _ => machine.value(value, scope).map(Some),
             }
         };
@@ -513,7 +543,11 @@ impl Machine {
         match object {
             Value::Array(items) if matches!(key, Value::Number(_)) => {
                 let number = key.to_number();
-                let found = if number >= 0.0 && number.fract() == 0.0 { items.borrow().get(number as usize).cloned() } else { None };
+                let found = if number >= 0.0 && number.fract() == 0.0 {
+                    items.borrow().get(number as usize).cloned()
+                } else {
+                    None
+                };
                 Ok(found.unwrap_or(Value::Undefined))
             }
             Value::Text(text) if matches!(key, Value::Number(_)) => {
@@ -562,7 +596,9 @@ impl Machine {
                         other.entries().iter().for_each(|(key, value)| object.set(key, value.clone()));
                     }
                 }
-                Entry::Getter(name, function) => object.set(name, Value::Getter(function.clone(), scope.clone())),
+                Entry::Getter(name, function) => {
+                    object.set(name, Value::Getter(function.clone(), scope.clone()))
+                }
             }
         }
         Ok(Value::object(object))
@@ -602,14 +638,25 @@ impl Machine {
     }
 
     fn binary(&mut self, operator: &str, left: &Value, right: &Value) -> Ran<Value> {
-        let value = operator::binary(operator, left, right).ok_or_else(|| self.error(format!("`{operator}` of this is not known")))?;
+        let value = operator::binary(operator, left, right)
+            .ok_or_else(|| self.error(format!("`{operator}` of this is not known")))?;
         if let Value::Text(text) = &value {
-            self.limits.bytes = self.limits.bytes.checked_sub(text.len()).ok_or_else(|| self.error("it makes too much text"))?;
+            self.limits.bytes = self
+                .limits
+                .bytes
+                .checked_sub(text.len())
+                .ok_or_else(|| self.error("it makes too much text"))?;
         }
         Ok(value)
     }
 
-    fn assign(&mut self, operator: &str, target: &Target, value: &Expression, scope: &Rc<Scope>) -> Ran<Value> {
+    fn assign(
+        &mut self,
+        operator: &str,
+        target: &Target,
+        value: &Expression,
+        scope: &Rc<Scope>,
+    ) -> Ran<Value> {
         let new = match operator {
             "=" => self.value(value, scope)?,
             "&&=" | "||=" | "??=" => {
@@ -636,7 +683,9 @@ impl Machine {
 
     fn read(&mut self, target: &Target, scope: &Rc<Scope>) -> Ran<Value> {
         match target {
-            Target::Pattern(Pattern::Name(name)) => scope.get(name).ok_or_else(|| self.error(format!("`{name}` is not known"))),
+            Target::Pattern(Pattern::Name(name)) => {
+                scope.get(name).ok_or_else(|| self.error(format!("`{name}` is not known")))
+            }
             Target::Pattern(_) => Err(self.error("this cannot be changed")),
             Target::Member(object, name) => {
                 let object = self.value(object, scope)?;
@@ -652,7 +701,11 @@ impl Machine {
     fn write(&mut self, target: &Target, value: Value, scope: &Rc<Scope>) -> Ran<()> {
         let (object, key) = match target {
             Target::Pattern(Pattern::Name(name)) => {
-                return if scope.assign(name, value) { Ok(()) } else { Err(self.error(format!("`{name}` is not known"))) };
+                return if scope.assign(name, value) {
+                    Ok(())
+                } else {
+                    Err(self.error(format!("`{name}` is not known")))
+                };
             }
             Target::Pattern(_) => return Err(self.error("this cannot be changed")),
             Target::Member(object, name) => (self.value(object, scope)?, Value::Text(name.clone())),
@@ -669,7 +722,9 @@ impl Machine {
                 let mut items = items.borrow_mut();
                 if index == items.len() as f64 {
                     items.push(value);
-                } else if let Some(slot) = (index >= 0.0 && index.fract() == 0.0).then(|| items.get_mut(index as usize)).flatten() {
+                } else if let Some(slot) =
+                    (index >= 0.0 && index.fract() == 0.0).then(|| items.get_mut(index as usize)).flatten()
+                {
                     *slot = value;
                 } else {
                     return Err(self.error("a list is written beyond its end"));

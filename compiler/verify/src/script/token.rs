@@ -39,9 +39,9 @@ pub(crate) enum Kind {
 
 /// Punctuation, longest first.
 const MARKS: [&str; 50] = [
-    "===", "!==", "...", "**=", "&&=", "||=", "??=", "=>", "==", "!=", "<=", ">=", "&&", "||", "??", "?.", "++", "--", "+=",
-    "-=", "*=", "/=", "%=", "**", "{", "}", "(", ")", "[", "]", ";", ",", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", "=",
-    ".", "&", "|", "^", "~", "@", "#",
+    "===", "!==", "...", "**=", "&&=", "||=", "??=", "=>", "==", "!=", "<=", ">=", "&&", "||", "??", "?.",
+    "++", "--", "+=", "-=", "*=", "/=", "%=", "**", "{", "}", "(", ")", "[", "]", ";", ",", "<", ">", "+",
+    "-", "*", "/", "%", "!", "?", ":", "=", ".", "&", "|", "^", "~", "@", "#",
 ];
 
 /// Longest script, in bytes, and most tokens.
@@ -115,9 +115,7 @@ impl<'a> Lexer<'a> {
             let kind = if let Some(rest) = self.rest.strip_prefix('`') {
                 self.rest = rest;
                 self.template(depth)?
-            } else if operand
-                && let Ok((rest, kind)) = regex(self.rest)
-            {
+            } else if operand && let Ok((rest, kind)) = regex(self.rest) {
                 self.advance(rest);
                 kind
             } else {
@@ -157,7 +155,9 @@ impl<'a> Lexer<'a> {
                     parts.push(self.until_end(depth + 1, true)?);
                 }
                 '\\' => {
-                    let Ok((rest, piece)) = escape(self.rest) else { return Err(self.error("an unknown escape")) };
+                    let Ok((rest, piece)) = escape(self.rest) else {
+                        return Err(self.error("an unknown escape"));
+                    };
                     text.push_str(&piece);
                     self.advance(rest);
                 }
@@ -202,7 +202,9 @@ fn regex(input: &str) -> IResult<&str, Kind> {
                 let (rest, _) = take_while(|c: char| c.is_ascii_alphabetic())(chars.as_str())?;
                 return Ok((rest, Kind::Regex));
             }
-            Some('\n') | None => return Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::Char))),
+            Some('\n') | None => {
+                return Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::Char)));
+            }
             Some(_) => {}
         }
         rest = chars.as_str();
@@ -211,13 +213,21 @@ fn regex(input: &str) -> IResult<&str, Kind> {
 
 fn number(input: &str) -> IResult<&str, Kind> {
     let hex = preceded(alt((tag("0x"), tag("0X"))), take_while1(|c: char| c.is_ascii_hexdigit()));
-    let hex = nom::combinator::map_res(hex, |digits: &str| u32::from_str_radix(digits, 16).map(|n| Kind::Number(f64::from(n))));
+    let hex = nom::combinator::map_res(hex, |digits: &str| {
+        u32::from_str_radix(digits, 16).map(|n| Kind::Number(f64::from(n)))
+    });
     let digit = |c: char| c.is_ascii_digit() || c == '_';
     let fraction = nom::combinator::opt(pair(tag("."), take_while(digit)));
-    let exponent = nom::combinator::opt((alt((tag("e"), tag("E"))), nom::combinator::opt(alt((tag("+"), tag("-")))), take_while1(digit)));
+    let exponent = nom::combinator::opt((
+        alt((tag("e"), tag("E"))),
+        nom::combinator::opt(alt((tag("+"), tag("-")))),
+        take_while1(digit),
+    ));
     let whole = recognize((take_while1(|c: char| c.is_ascii_digit()), take_while(digit), fraction, exponent));
     let short = recognize((tag("."), take_while1(|c: char| c.is_ascii_digit())));
-    let decimal = nom::combinator::map_res(alt((whole, short)), |text: &str| text.replace('_', "").parse().map(Kind::Number));
+    let decimal = nom::combinator::map_res(alt((whole, short)), |text: &str| {
+        text.replace('_', "").parse().map(Kind::Number)
+    });
     alt((hex, decimal)).parse(input)
 }
 
@@ -234,7 +244,9 @@ fn text(input: &str) -> IResult<&str, Kind> {
                 text.push_str(&piece);
                 rest = after;
             }
-            Some('\n') | None => return Err(nom::Err::Error(nom::error::Error::new(rest, nom::error::ErrorKind::Char))),
+            Some('\n') | None => {
+                return Err(nom::Err::Error(nom::error::Error::new(rest, nom::error::ErrorKind::Char)));
+            }
             Some(c) => {
                 text.push(c);
                 rest = chars.as_str();
@@ -260,7 +272,8 @@ fn escape(input: &str) -> IResult<&str, String> {
         '0' => "\0",
         '\n' => "",
         'u' | 'x' => {
-            let (digits, after) = match (c, after.strip_prefix('{').and_then(|braced| braced.split_once('}'))) {
+            let (digits, after) = match (c, after.strip_prefix('{').and_then(|braced| braced.split_once('}')))
+            {
                 ('u', Some(found)) => found,
                 _ => {
                     let count = if c == 'u' { 4 } else { 2 };
@@ -278,7 +291,9 @@ fn escape(input: &str) -> IResult<&str, String> {
 fn mark(input: &str) -> IResult<&str, Kind> {
     match MARKS.iter().find(|mark| input.starts_with(**mark)) {
         // `a ? .5 : 1` is no optional chain.
-        Some(&"?.") if input[2..].starts_with(|c: char| c.is_ascii_digit()) => Ok((&input[1..], Kind::Mark("?"))),
+        Some(&"?.") if input[2..].starts_with(|c: char| c.is_ascii_digit()) => {
+            Ok((&input[1..], Kind::Mark("?")))
+        }
         Some(mark) => Ok((&input[mark.len()..], Kind::Mark(mark))),
         None => Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::Tag))),
     }

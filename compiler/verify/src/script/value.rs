@@ -42,7 +42,9 @@ impl Object {
             return;
         }
         let at = match index(key) {
-            Some(number) => self.entries.iter().position(|(name, _)| index(name).is_none_or(|other| other > number)),
+            Some(number) => {
+                self.entries.iter().position(|(name, _)| index(name).is_none_or(|other| other > number))
+            }
             None => None,
         };
         self.entries.insert(at.unwrap_or(self.entries.len()), (key.clone(), value));
@@ -162,9 +164,8 @@ impl Value {
         match (self, other) {
             (a, b) if a.is_nothing() && b.is_nothing() => true,
             (a, b) if a.is_nothing() || b.is_nothing() => false,
-            (Self::Number(_) | Self::Bool(_), Self::Text(_)) | (Self::Text(_), Self::Number(_) | Self::Bool(_)) => {
-                self.to_number() == other.to_number()
-            }
+            (Self::Number(_) | Self::Bool(_), Self::Text(_))
+            | (Self::Text(_), Self::Number(_) | Self::Bool(_)) => self.to_number() == other.to_number(),
             (a, b) => a.same(b),
         }
     }
@@ -179,5 +180,6 @@ pub(crate) fn number_text(number: f64) -> String {
         return if number > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
     }
     // RFC 8785 takes its numbers from ECMAScript, so the lock's writer is the same thing.
-    serde_json::Number::from_f64(number).map_or_else(String::new, |number| lock::canonical(&serde_json::Value::Number(number)))
+    serde_json::Number::from_f64(number)
+        .map_or_else(String::new, |number| lock::canonical(&serde_json::Value::Number(number)))
 }
