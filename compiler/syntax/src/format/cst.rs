@@ -155,6 +155,8 @@ pub(super) struct Text {
 pub(super) enum TextKind {
     Quoted,
     Indented,
+    /// Printed as it is.
+    Fixed,
     Path,
 }
 

@@ -16,7 +16,7 @@ pub(super) fn print(document: &[Item]) -> String {
     // Trying priority groups can take time that doubles with each level. Past this many steps they
     // are no longer tried, which no text written by a person comes near.
     let steps = document.len().saturating_mul(64).saturating_add(2_000_000);
-    let mut printer = Printer { out: String::new(), column: 0, indents: vec![(0, 0)], steps };
+    let mut printer = Printer { out: String::new(), column: 0, indent: 0, indents: vec![(0, 0)], steps };
     let items: Vec<&Item> = document.iter().collect();
     printer.group(Group::Regular, &items, &Rest { items: &[], flat: false, outer: None });
     printer.out
@@ -26,6 +26,8 @@ struct Printer {
     out: String,
     /// The width of the line so far, without its indentation; 0 at the start of a line.
     column: usize,
+    /// How far the line is indented.
+    indent: usize,
     /// Indentations that are open, each with the depth at which it began.
     indents: Vec<(usize, usize)>,
     steps: usize,
@@ -79,17 +81,17 @@ impl<'a> Rest<'a> {
         width
     }
 
-    /// Returns the depth of the next text.
-    fn depth(&self) -> usize {
-        let mut depth = 0;
+    /// Returns depth and offset of the next text.
+    fn place(&self) -> (usize, usize) {
+        let mut place = (0, 0);
         self.visit(&mut |item, _| match item {
-            Item::Text { depth: found, .. } => {
-                depth = *found;
+            Item::Text { depth, offset, .. } => {
+                place = (*depth, *offset);
                 Look::Stop
             }
             _ => Look::On,
         });
-        depth
+        place
     }
 }
 
@@ -117,9 +119,10 @@ impl Printer {
             let rest = Rest { items: following, flat: false, outer: Some(rest) };
             match item {
                 Item::Text { depth, offset, kind: TextKind::TrailingComment, text } => {
-                    // Behind `{` a comment would stand right above the first item, and be read as
-                    // one of its comments.
-                    if self.column == STEP && rest.depth() > self.line_depth() {
+                    // Right above the next token it would be read as a comment of that.
+                    let (next, next_offset) = rest.place();
+                    let next = indent_of(&self.indents, next).0 + next_offset;
+                    if self.column > 0 && self.indent + self.column == next {
                         self.out.push(' ');
                     }
                     self.text(*depth, *offset, text);
@@ -137,7 +140,13 @@ impl Printer {
     fn space(&mut self, space: Space, rest: &Rest<'_>) {
         match space {
             // The line has just ended.
-            Space::SoftBreak | Space::Soft | Space::Break | Space::Line if self.column == 0 => {}
+            Space::SoftBreak | Space::Soft | Space::Break | Space::Line | Space::HardLine
+                if self.column == 0 => {}
+            Space::EmptyLine if self.column == 0 => {
+                if !self.out.ends_with("\n\n") {
+                    self.lines(1);
+                }
+            }
             Space::Hard => self.raw(" "),
             Space::SoftBreak if self.first_line_fits(0, rest) => {}
             Space::Soft if self.first_line_fits(1, rest) => self.raw(" "),
@@ -160,7 +169,8 @@ impl Printer {
         // The priority groups of a transparent group were tried with the group around it.
         if kind != Group::Transparent && self.steps > 0 {
             for (before, priority, behind) in priorities(items).into_iter().rev() {
-                let (length, column, indents) = (self.out.len(), self.column, self.indents.clone());
+                let (length, column, indent) = (self.out.len(), self.column, self.indent);
+                let indents = self.indents.clone();
                 let behind_rest = Rest { items: &behind, flat: false, outer: Some(rest) };
                 let priority_rest = Rest { items: &priority, flat: false, outer: Some(&behind_rest) };
                 if self.one_line(&before, &priority_rest) {
@@ -171,7 +181,7 @@ impl Printer {
                     }
                 }
                 self.out.truncate(length);
-                (self.column, self.indents) = (column, indents);
+                (self.column, self.indent, self.indents) = (column, indent, indents);
             }
         }
         self.all(items, rest);
@@ -185,15 +195,16 @@ impl Printer {
         let mut line = Line {
             text: String::new(),
             left: WIDTH - rest.width(),
-            to_comment: 0,
+            at: 0,
+            next: 0,
             pending: None,
             skip_space: false,
         };
-        let next = rest.depth();
+        let (next, next_offset) = rest.place();
         if self.column > 0 {
-            let steps = if next > self.line_depth() { signed(STEP) } else { 0 };
+            let next = indent_of(&self.indents, next).0 + next_offset;
             line.left -= signed(self.column);
-            line.to_comment = steps - signed(self.column);
+            (line.at, line.next) = (self.indent + self.column, next);
             if !line.all(items) {
                 return false;
             }
@@ -202,9 +213,8 @@ impl Printer {
         }
         // A line just ended, so a space at the beginning is done with.
         let (depth, offset) = first_text(items);
-        let below = self.line_depth();
-        let here = if depth > below { below + STEP } else { below };
-        line.to_comment = if next > here { signed(STEP) } else { 0 };
+        let (indent, indents) = indent_of(&self.indents, depth);
+        (line.at, line.next) = (indent + offset, indent_of(&indents, next).0 + next_offset);
         line.skip_space = true;
         if !line.all(items) {
             return false;
@@ -213,33 +223,16 @@ impl Printer {
         true
     }
 
-    /// Returns the depth at which the line's indentation began.
-    fn line_depth(&self) -> usize {
-        self.indents.last().map_or(0, |&(_, depth)| depth)
-    }
-
     fn text(&mut self, depth: usize, offset: usize, text: &str) {
         if self.column == 0 {
             if text.is_empty() {
                 return;
             }
-            // Only what is deeper than the text before it is indented: what closes a bracket stands
-            // under the line that opened it, however deep that was within its line.
-            while self.indents.len() > 1 && self.line_depth() > depth {
-                self.indents.pop();
-            }
-            let (indent, at) = self.indents.last().copied().unwrap_or((0, 0));
-            let indent = if depth > at {
-                self.indents.push((indent + STEP, depth));
-                indent + STEP
-            } else {
-                indent
-            };
+            let (indent, indents) = indent_of(&self.indents, depth);
+            (self.indents, self.indent) = (indents, indent);
             self.out.extend(std::iter::repeat_n(' ', indent + offset));
             self.column += offset;
-        } else if self.indents.len() > 1
-            && let Some((_, at)) = self.indents.last_mut()
-        {
+        } else if let Some((_, at)) = self.indents.last_mut() {
             *at = depth.max(*at);
         }
         self.raw(text);
@@ -247,10 +240,13 @@ impl Printer {
 
     fn raw(&mut self, text: &str) {
         self.out.push_str(text);
-        self.column = match text.rfind('\n') {
-            Some(at) => text.get(at + 1..).unwrap_or("").chars().count(),
-            None => self.column + text.chars().count(),
-        };
+        match text.rfind('\n') {
+            Some(at) => {
+                self.column = text.get(at + 1..).unwrap_or("").chars().count();
+                self.indent = 0;
+            }
+            None => self.column += text.chars().count(),
+        }
     }
 
     fn lines(&mut self, count: usize) {
@@ -264,8 +260,10 @@ struct Line {
     text: String,
     /// How much room is left; negative where it did not fit.
     left: isize,
-    /// How far it is to the column where a trailing comment would be read as the next item's.
-    to_comment: isize,
+    /// The column so far, with its indentation.
+    at: usize,
+    /// The column of the next line: a trailing comment right above it would be read as belonging to it.
+    next: usize,
     pending: Option<Space>,
     skip_space: bool,
 }
@@ -290,9 +288,14 @@ impl Line {
                 }
                 match kind {
                     TextKind::IfBroken => return true,
-                    TextKind::TrailingComment if self.to_comment == 0 => self.text.push(' '),
+                    TextKind::TrailingComment if self.at == self.next => self.text.push(' '),
                     TextKind::TrailingComment | TextKind::Comment => {}
-                    TextKind::Plain => self.take(wide(text)),
+                    TextKind::Plain => {
+                        self.take(wide(text));
+                        if let Some(at) = text.rfind('\n') {
+                            self.at = text.get(at + 1..).unwrap_or("").chars().count();
+                        }
+                    }
                 }
                 self.text.push_str(text);
                 self.left >= 0
@@ -316,21 +319,31 @@ impl Line {
 
     fn take(&mut self, width: isize) {
         self.left -= width;
-        self.to_comment -= width;
+        self.at = self.at.saturating_add_signed(width);
     }
+}
+
+/// Returns how far a line is indented that begins at a depth, and what is open then.
+///
+/// Only what is deeper than the text before it is indented: what closes a bracket stands under the
+/// line that opened it, however deep that was within its line.
+fn indent_of(indents: &[(usize, usize)], depth: usize) -> (usize, Vec<(usize, usize)>) {
+    let open = indents.iter().rposition(|&(_, at)| at <= depth).unwrap_or(0);
+    let mut indents = indents.get(..=open).unwrap_or(indents).to_vec();
+    let Some((indent, at)) = indents.last_mut() else { return (0, vec![(0, depth)]) };
+    let (indent, above) = (*indent, *at);
+    if depth > above {
+        indents.push((indent + STEP, depth));
+        return (indent + STEP, indents);
+    }
+    // Only the outermost can be deeper than the line: what was before it on its line was.
+    *at = depth;
+    (indent, indents)
 }
 
 /// Returns depth and offset of the first text.
 fn first_text(items: &[&Item]) -> (usize, usize) {
-    let mut found = (0, 0);
-    Rest { items, flat: false, outer: None }.visit(&mut |item, _| match item {
-        Item::Text { depth, offset, .. } => {
-            found = (*depth, *offset);
-            Look::Stop
-        }
-        _ => Look::On,
-    });
-    found
+    Rest { items, flat: false, outer: None }.place()
 }
 
 type Split<'a> = (Vec<&'a Item>, Vec<&'a Item>, Vec<&'a Item>);

@@ -14,7 +14,7 @@ use super::trivia::Trivium;
 
 /// Returns the document of a text.
 pub(super) fn document(text: &str, cst: Cst) -> Vec<Item> {
-    let mut printer = Printer { text, cst, depth: 0, out: Vec::new() };
+    let mut printer = Printer { text, cst, depth: 0, out: Vec::new(), keep_quotes: None };
     printer.group(Group::Regular, |printer| {
         printer.node(printer.cst.root);
         let end = std::mem::take(&mut printer.cst.end);
@@ -28,6 +28,8 @@ struct Printer<'a> {
     cst: Cst,
     depth: usize,
     out: Vec<Item>,
+    /// The string that keeps the quotes that it has.
+    keep_quotes: Option<LeafId>,
 }
 
 impl Printer<'_> {

@@ -65,12 +65,37 @@ pub(super) fn as_quoted(lines: &[Vec<Part>]) -> Option<Vec<Vec<Part>>> {
             quoted.push(part.clone());
             continue;
         };
-        if text.contains(['"', '\\', '\r']) {
-            return None;
-        }
-        quoted.push(Part::Text(text.replace("''$", "\\$").replace("'''", "''")));
+        quoted.push(Part::Text(without_escapes(text)?));
     }
     Some(vec![quoted])
+}
+
+/// Returns raw characters of an indented string as raw characters of a quoted one.
+fn without_escapes(text: &str) -> Option<String> {
+    if text.contains(['"', '\\', '\r']) {
+        return None;
+    }
+    let mut quoted = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("''") {
+        let (plain, escape) = rest.split_at(at);
+        quoted.push_str(plain);
+        rest = if let Some(rest) = escape.strip_prefix("'''") {
+            quoted.push_str("''");
+            rest
+        } else {
+            quoted.push_str("\\$");
+            escape.strip_prefix("''$")?
+        };
+    }
+    quoted.push_str(rest);
+    Some(quoted)
+}
+
+/// Returns true for an indented string with spaces behind an escaped line end. Nix takes those for
+/// indentation, so what they mean depends on how far the string is indented, and it stays as it is.
+pub(super) fn is_fixed(raw: &str) -> bool {
+    ["''\\n ", "''\\n''", "''\\\n"].iter().any(|fixed| raw.contains(fixed))
 }
 
 fn is_blank(line: &[Part]) -> bool {

@@ -402,6 +402,13 @@ impl Reader<'_> {
             parts.insert(0, Part::Text(rest.to_owned()));
         }
         let close = self.leaf();
+        let start = self.cst.leaves.get(open).map_or(0, |leaf| leaf.range.0);
+        let end = self.cst.leaves.get(close).map_or(start, |leaf| leaf.range.1);
+        let raw = self.text.get(start as usize..end as usize).unwrap_or("");
+        if strings::is_fixed(raw) {
+            let lines = vec![vec![Part::Text(raw.to_owned())]];
+            return self.push(Node::Text(Text { open, close, kind: TextKind::Fixed, lines }));
+        }
         let lines = strings::indented_lines(parts);
         self.push(Node::Text(Text { open, close, kind: TextKind::Indented, lines }))
     }

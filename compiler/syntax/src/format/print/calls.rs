@@ -130,7 +130,10 @@ impl Printer<'_> {
     }
 
     fn inner_argument(&mut self, argument: NodeId) {
-        self.group(Group::Priority, |printer| printer.node(argument));
+        self.group(Group::Priority, |printer| match printer.node_ref(argument).cloned() {
+            Some(Node::List { open, items, close }) => printer.list(open, &items, close, Space::Line),
+            _ => printer.node(argument),
+        });
     }
 
     fn last_arguments(&mut self, argument: NodeId) {

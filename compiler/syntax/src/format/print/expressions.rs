@@ -23,6 +23,9 @@ impl Printer<'_> {
                 match self.node_ref(term) {
                     Some(Node::Paren { .. }) => self.space(Space::SoftBreak),
                     Some(Node::Set { .. } | Node::List { .. }) => self.space(Space::Break),
+                    Some(Node::Text(_)) if self.is_absorbable(term) => self.space(Space::Break),
+                    // `1.a` would be a number and a name, `a/b.c` another path.
+                    _ if self.eats_dots(term) => self.space(Space::Hard),
                     _ => {}
                 }
                 self.selectors(&dots);
@@ -74,6 +77,11 @@ impl Printer<'_> {
             }
             Node::Prefix { operator, operand } => {
                 self.leaf(operator);
+                // `-a/b` would be a path.
+                let first = self.first_leaf(operand);
+                if self.leaf_ref(first).is_some_and(|leaf| leaf.kind == Kind::Path) {
+                    self.space(Space::Hard);
+                }
                 self.node(operand);
             }
             Node::Binding { path, assign, value, semicolon } => self.binding(&path, assign, value, semicolon),
@@ -81,6 +89,16 @@ impl Printer<'_> {
                 self.inherit(inherit, source, &names, semicolon);
             }
         }
+    }
+
+    /// Returns true for numbers and paths, which take a `.` right behind them for a part of them.
+    fn eats_dots(&self, term: NodeId) -> bool {
+        let last = match self.node_ref(term) {
+            Some(Node::Token(leaf)) => *leaf,
+            Some(Node::Text(text)) => text.open,
+            _ => return false,
+        };
+        self.leaf_ref(last).is_some_and(|leaf| matches!(leaf.kind, Kind::Integer | Kind::Float | Kind::Path))
     }
 
     /// Prints a term without a group of its own; `wide` sets are never on one line.
@@ -248,7 +266,6 @@ impl Printer<'_> {
         if is_comparison(kind) {
             self.node(left);
             self.space(Space::Soft);
-            self.move_up(operator);
             self.leaf(operator);
             self.space(Space::Hard);
             self.node(right);

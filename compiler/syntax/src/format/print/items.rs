@@ -152,7 +152,8 @@ impl Printer<'_> {
                         printer.space(Space::Line);
                         printer.node(source);
                     });
-                } else if names.is_empty() {
+                }
+                if names.is_empty() {
                     printer.space(Space::Line);
                 }
                 for name in names {
@@ -206,7 +207,15 @@ impl Printer<'_> {
                         if index > 0 {
                             printer.space(space);
                         }
-                        printer.formal(formal, index + 1 == pattern.formals.len());
+                        let last = index + 1 == pattern.formals.len();
+                        let comment =
+                            if last { printer.comment_before_close(formal, pattern.close) } else { None };
+                        printer.formal(formal, last);
+                        if let Some(comment) = comment {
+                            printer.space(Space::Hard);
+                            printer.push(TextKind::TrailingComment, format!("# {comment}"));
+                            printer.space(Space::HardLine);
+                        }
                     }
                 });
             });
@@ -216,8 +225,7 @@ impl Printer<'_> {
 
     /// Only short patterns without defaults are on one line.
     fn pattern_space(&self, pattern: &Pattern) -> Space {
-        let first = pattern.formals.first().map_or(pattern.close, |formal| formal.name);
-        if self.line(first) != self.line(pattern.open) {
+        if self.line(pattern.close) != self.line(pattern.open) {
             return Space::HardLine;
         }
         let is_ellipsis =
@@ -228,7 +236,14 @@ impl Printer<'_> {
     }
 
     pub(super) fn pattern_is_line(&self, pattern: &Pattern) -> bool {
-        self.pattern_space(pattern) == Space::Line
+        // Comments break it.
+        let quiet = (pattern.open..=pattern.close).all(|leaf| {
+            self.leaf_ref(leaf).is_none_or(|token| {
+                (leaf == pattern.open || token.pre.is_empty())
+                    && (leaf == pattern.close || token.trailing.is_none())
+            })
+        });
+        quiet && self.pattern_space(pattern) == Space::Line
     }
 
     /// Comments around a comma belong to the argument before it (on its line) or to the next one.
@@ -249,6 +264,14 @@ impl Printer<'_> {
                 }
             }
         }
+    }
+
+    /// Takes the comment behind the last argument, which goes behind the comma that it may get.
+    fn comment_before_close(&mut self, formal: &Formal, close: LeafId) -> Option<String> {
+        if formal.comma.is_some() {
+            return None;
+        }
+        self.leaf_mut(close.checked_sub(1)?).and_then(|leaf| leaf.trailing.take())
     }
 
     /// Returns the last token of an argument before its comma.

@@ -14,15 +14,15 @@ impl Printer<'_> {
     pub(super) fn text(&mut self, text: &Text) {
         self.before(text.open);
         match text.kind {
-            TextKind::Path => {
+            TextKind::Path | TextKind::Fixed => {
                 for part in text.lines.iter().flatten() {
                     self.part(part, 0, false);
                 }
             }
             TextKind::Quoted => self.quoted(&text.lines),
             TextKind::Indented => match strings::as_quoted(&text.lines) {
-                Some(lines) => self.quoted(&lines),
-                None => self.indented(&text.lines),
+                Some(lines) if self.keep_quotes != Some(text.open) => self.quoted(&lines),
+                _ => self.indented(&text.lines),
             },
         }
         self.behind(text.close);
@@ -56,7 +56,7 @@ impl Printer<'_> {
                         printer.space(Space::Lines(1));
                     }
                     let offset = match line.first() {
-                        Some(Part::Text(text)) => text.len() - text.trim_start_matches(' ').len(),
+                        Some(Part::Text(text)) => text.chars().take_while(|c| c.is_whitespace()).count(),
                         _ => 0,
                     };
                     for (index, part) in line.iter().enumerate() {
@@ -133,6 +133,11 @@ impl Printer<'_> {
     /// `${…}` as a name.
     pub(super) fn computed_name(&mut self, open: LeafId, inner: NodeId, close: LeafId) {
         self.before(open);
+        // `${''…''}` is a computed name where `${"…"}` is none.
+        self.keep_quotes = match self.node_ref(inner) {
+            Some(Node::Text(text)) => Some(text.open),
+            _ => None,
+        };
         let end = self.leaf_mut(close).map(|leaf| std::mem::take(&mut leaf.pre)).unwrap_or_default();
         self.interpolation(inner, &end, false);
         self.behind(close);
