@@ -53,6 +53,8 @@ pub struct Hardware {
     pub gpus_per_node: u32,
     /// Memory of a node that jobs may use, in MiB, where it is known.
     pub dram_mib: Option<u64>,
+    /// Memory of one GPU, in MiB, where it is known.
+    pub hbm_mib: Option<u64>,
 }
 
 /// How processes get onto a target.
@@ -242,7 +244,7 @@ pub fn read(tree: &Tree, manifest: &str, out: &mut Diagnostics) -> Option<Target
 }
 
 fn hardware(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Hardware> {
-    let fields = ["sku", "architecture", "platform", "gpusPerNode", "dramMib"];
+    let fields = ["sku", "architecture", "platform", "gpusPerNode", "dramMib", "hbmMib"];
     let record = Record::open(tree, "`hardware`", &fields, out)?;
     let sku = record.required("sku", out, schema::text);
     let architecture = record.required("architecture", out, schema::text);
@@ -255,6 +257,7 @@ fn hardware(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Hardware> {
         platform: platform?,
         gpus_per_node: gpus?.value,
         dram_mib,
+        hbm_mib: record.optional("hbmMib", out, schema::count).map(|mib| u64::from(mib.value)),
     })
 }
 
