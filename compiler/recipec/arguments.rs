@@ -116,8 +116,11 @@ pub(crate) enum Verb {
     Lock(Lock),
     Diff(Diff),
 
+    Verify(Verify),
     Build(Build),
     Eval(Eval),
+    Fmt(Fmt),
+    Flags(Flags),
     Explain(Explain),
     Completions(Completions),
 }
@@ -259,6 +262,16 @@ pub(crate) struct Build {
     pub(crate) mode: Option<Mode>,
 }
 
+/// Lay manifests out
+#[derive(Args, Debug)]
+pub(crate) struct Fmt {
+    /// Files or folders, `-` for standard input; all of `manifests/` without any
+    pub(crate) files: Vec<PathBuf>,
+    /// Only ask whether they are laid out; writes nothing
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
 /// Print the value of a file, as Nix does
 #[derive(Args, Debug)]
 pub(crate) struct Eval {
@@ -293,6 +306,19 @@ pub(crate) struct Bounds {
     /// Files loaded
     #[arg(long, value_name = "COUNT", help_heading = "Limits")]
     pub(crate) limit_imports: Option<u32>,
+}
+
+/// List what the command line of an engine takes
+#[derive(Args, Debug)]
+pub(crate) struct Flags {
+    /// `sglang`, `vllm`, `trtllm` or `atom`
+    pub(crate) engine: String,
+    /// Flags to show in full, with or without dashes
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) flags: Vec<String>,
+    /// Version of the engine; the newest known one by default
+    #[arg(long = "of", value_name = "VERSION")]
+    pub(crate) version: Option<String>,
 }
 
 /// Say what a finding means and what to do, with examples

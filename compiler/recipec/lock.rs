@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 
 use ::lock::pin::{File, Pin};
 use ::lock::{Lock, State, WantState};
+use diag::slugs::cli::CURVE_NOT_READ;
 use diag::slugs::host::CANNOT_WRITE;
-use diag::slugs::lock::{LOCK_CONFLICT, LOCK_EDITED};
+use diag::slugs::lock::{LOCK_CONFLICT, LOCK_EDITED, MERGE_CHOICE};
 use diag::{Diagnostic, Diagnostics, Span};
 use engine::known::Known;
 use recipe::want::Want;
@@ -110,8 +111,9 @@ fn take_found(draft: &mut Draft<'_>, found: FoundLock, findings: &mut Diagnostic
             && let Ok(merged) = ::lock::repair(&found.path, &found.text)
         {
             draft.old = Some(merged.lock);
-            finding.severity = diag::Severity::Warning;
-            finding.help.push("it is written anew from the pins of both sides".to_owned());
+            finding.severity = diag::Severity::Note;
+            finding.help = vec!["it is written anew from the pins of both sides".to_owned()];
+            findings.extend(merged.conflicts.into_iter().map(|conflict| choice(&found.path, &conflict)));
         } else if finding.slug == LOCK_EDITED {
             finding.severity = diag::Severity::Warning;
             finding.help.push("it is written anew; its pins are kept".to_owned());
@@ -121,6 +123,14 @@ fn take_found(draft: &mut Draft<'_>, found: FoundLock, findings: &mut Diagnostic
         findings.push(finding);
     }
     draft.found = Some(found.text);
+}
+
+/// Says that both sides of a merge pinned a want, and differently.
+fn choice(path: &str, conflict: &::lock::Conflict) -> Diagnostic {
+    Diagnostic::warning(MERGE_CHOICE, format!("both sides of `{path}` changed `{}`", conflict.path))
+        .why(format!("kept: {}", conflict.ours))
+        .why(format!("left: {}", conflict.theirs))
+        .help(format!("ask again with `recipec lock --update {}`", conflict.path))
 }
 
 /// Returns the platforms of a recipe's targets, sorted.
@@ -158,6 +168,7 @@ fn resolve(verb: &arguments::Lock, drafts: &[Draft<'_>], findings: &mut Diagnost
             Ok(found) => {
                 findings.extend(found.remarks);
                 add_facts(&mut resolved.fetched, &resolution.want, found.facts);
+                add_curve(&mut resolved.fetched, &resolution.want, found.content.as_deref(), findings);
                 if !found.files.is_empty() {
                     resolved.files.push(found.files);
                 }
@@ -206,6 +217,24 @@ fn add_facts(known: &mut Known, want: &Want, facts: Facts) {
             known.images.insert(reference.clone(), facts);
         }
         _ => {}
+    }
+}
+
+/// Reads a golden curve from the content that its pin names.
+fn add_curve(known: &mut Known, want: &Want, content: Option<&[u8]>, findings: &mut Diagnostics) {
+    let (Want::Source { purpose, path, .. }, Some(content)) = (want, content) else { return };
+    if purpose != "curve" {
+        return;
+    }
+    match engine::curves::read_yaml(&String::from_utf8_lossy(content)) {
+        Ok(read) => {
+            let name = path.rsplit('/').next().unwrap_or(path).to_owned();
+            known.curves.insert(name, read.curve);
+        }
+        Err((line, why)) => {
+            let message = format!("`{path}` is no curve that can be read");
+            findings.push(Diagnostic::warning(CURVE_NOT_READ, message).why(format!("line {line}: {why}")));
+        }
     }
 }
 
@@ -292,6 +321,10 @@ pub(crate) fn wanted(known: &Known, wants: &[Want]) -> Known {
             Want::Image { reference, .. } => {
                 some.images
                     .extend(known.images.get_key_value(reference).map(|(k, v)| (k.clone(), v.clone())));
+            }
+            Want::Source { purpose, path, .. } if purpose == "curve" => {
+                let name = path.rsplit('/').next().unwrap_or(path);
+                some.curves.extend(known.curves.get_key_value(name).map(|(k, v)| (k.clone(), v.clone())));
             }
             Want::Dataset { .. } | Want::Source { .. } => {}
         }

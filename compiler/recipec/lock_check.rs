@@ -70,8 +70,10 @@ fn check_one(
             return findings;
         }
     };
+    let whole = !found.findings.has_errors();
     findings.extend(found.findings);
-    let Some(lock) = found.lock else { return findings };
+    // What somebody typed into a lock says nothing of the manifest.
+    let Some(lock) = found.lock.filter(|_| whole) else { return findings };
     let (plans, problems) = recipe::plans(&mut loaded.session, corpus, recipe, &lock.known);
     let planned = !problems.has_errors();
     findings.extend(problems);

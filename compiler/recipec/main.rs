@@ -11,6 +11,8 @@ mod corpus;
 mod diff;
 mod eval;
 mod explain;
+mod flags;
+mod fmt;
 mod glob;
 mod lock;
 mod lock_check;
@@ -18,6 +20,7 @@ mod matrix;
 mod outcome;
 mod plan;
 mod screen;
+mod verify;
 mod words;
 mod workspace;
 
@@ -41,8 +44,11 @@ fn run() -> ExitCode {
         Verb::Matrix(verb) => matrix::run(verb, &options),
         Verb::Lock(verb) => lock::run(verb, &options),
         Verb::Diff(verb) => diff::run(verb, &options),
+        Verb::Verify(verb) => verify::run(verb, &options),
         Verb::Build(verb) => build::run(verb, &options),
         Verb::Eval(verb) => eval::run(verb, &options),
+        Verb::Fmt(verb) => fmt::run(verb, &options),
+        Verb::Flags(verb) => flags::run(verb),
         Verb::Explain(verb) => explain::run(verb),
         Verb::Completions(verb) => completions::run(verb),
     };

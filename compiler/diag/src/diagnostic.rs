@@ -1,6 +1,6 @@
 //! One finding, and a collection of them.
 
-use crate::{Slug, Span};
+use crate::{FileId, Slug, Span};
 
 /// How much a finding weighs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize)]
@@ -116,6 +116,17 @@ impl Diagnostic {
     /// Says what to do.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help.push(help.into());
+        self
+    }
+
+    /// Moves every place of the finding into another file, for stages that see one text at a time.
+    pub fn in_file(mut self, file: FileId) -> Self {
+        let spans = self.span.iter_mut();
+        let labels = self.labels.iter_mut().map(|label| &mut label.span);
+        let fixes = self.fixes.iter_mut().map(|fix| &mut fix.span);
+        for span in spans.chain(labels).chain(fixes) {
+            span.file = file;
+        }
         self
     }
 

@@ -1,6 +1,7 @@
 //! Between evaluation and trees: the only module that forces values.
 
-use diag::{Diagnostics, Span};
+use diag::slugs::eval::{TOO_DEEP, TOO_MUCH_OUTPUT};
+use diag::{Diagnostic, Diagnostics, Span};
 use eval::{Coverage, Origin, Session, Value, View};
 
 use crate::tree::{Field, Node, Tree};
@@ -30,17 +31,33 @@ impl<'s, 'f> Caller<'s, 'f> {
         }
     }
 
+    /// Makes a set of values.
+    pub(crate) fn set<'n>(
+        &mut self,
+        values: impl IntoIterator<Item = (&'n str, Value)>,
+        out: &mut Diagnostics,
+    ) -> Option<Value> {
+        match self.session.attrs(values) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                out.push(error.into_diagnostic());
+                None
+            }
+        }
+    }
+
     /// Calls a function and evaluates all of what it returns.
     pub(crate) fn call(&mut self, function: &Tree, point: Point, out: &mut Diagnostics) -> Option<Tree> {
         let Node::Function(callee) = &function.node else { return Some(function.clone()) };
-        let outcome = self.session.call(callee, point).and_then(|value| {
+        let called = self.session.call(callee, point).map_err(|error| Box::new(error.into_diagnostic()));
+        let outcome = called.and_then(|value| {
             let at = self.session.span(&value).or(function.at);
             tree(self.session, &value, at)
         });
         match outcome {
             Ok(tree) => Some(tree),
-            Err(error) => {
-                let mut finding = error.into_diagnostic();
+            Err(finding) => {
+                let mut finding = *finding;
                 if finding.span.is_none() {
                     finding.span = function.at;
                 }
@@ -66,12 +83,45 @@ impl<'s, 'f> Caller<'s, 'f> {
     }
 }
 
+/// How deep a recipe or a target may nest; those of upstream need about ten.
+const DEPTH: u32 = 200;
+/// How many values one of them may hold; those of upstream hold some hundreds.
+const VALUES: u32 = 1_000_000;
+
 /// Evaluates a value and everything in it, functions aside.
 ///
 /// # Errors
-/// The first fault of evaluation.
-pub(crate) fn tree(session: &mut Session<'_>, value: &Value, at: Option<Span>) -> Result<Tree, eval::Error> {
-    let node = match session.force(value)? {
+/// The first fault of evaluation; a value that holds itself, or is deeper or larger than any recipe.
+pub(crate) fn tree(
+    session: &mut Session<'_>,
+    value: &Value,
+    at: Option<Span>,
+) -> Result<Tree, Box<Diagnostic>> {
+    let mut left = VALUES;
+    grow(session, value, at, DEPTH, &mut left)
+}
+
+fn grow(
+    session: &mut Session<'_>,
+    value: &Value,
+    at: Option<Span>,
+    depth: u32,
+    left: &mut u32,
+) -> Result<Tree, Box<Diagnostic>> {
+    let refuse = |mut finding: Diagnostic| {
+        finding.span = at;
+        Box::new(finding.help("a recipe is a map of facts: say less, or say it in a function of the point"))
+    };
+    let Some(depth) = depth.checked_sub(1) else {
+        let message = format!("values nest more than {DEPTH} deep, or one holds itself");
+        return Err(refuse(Diagnostic::error(TOO_DEEP, message)));
+    };
+    let Some(rest) = left.checked_sub(1) else {
+        let message = format!("this holds more than {VALUES} values");
+        return Err(refuse(Diagnostic::error(TOO_MUCH_OUTPUT, message)));
+    };
+    *left = rest;
+    let node = match session.force(value).map_err(|error| Box::new(error.into_diagnostic()))? {
         View::Null => Node::Null,
         View::Bool(value) => Node::Bool(value),
         View::Int(value) => Node::Int(value),
@@ -80,7 +130,7 @@ pub(crate) fn tree(session: &mut Session<'_>, value: &Value, at: Option<Span>) -
         View::List(elements) => {
             let mut items = Vec::with_capacity(elements.len());
             for element in elements {
-                items.push(tree(session, &element.value, element.span)?);
+                items.push(grow(session, &element.value, element.span.or(at), depth, left)?);
             }
             Node::List(items)
         }
@@ -88,7 +138,7 @@ pub(crate) fn tree(session: &mut Session<'_>, value: &Value, at: Option<Span>) -
             let mut fields = Vec::with_capacity(attributes.len());
             for attribute in attributes {
                 let Origin { name: name_at, value: at, shadowed } = attribute.origin;
-                let value = tree(session, &attribute.value, at)?;
+                let value = grow(session, &attribute.value, at, depth, left)?;
                 let name = attribute.name.as_ref().to_owned();
                 fields.push(Field { name, name_at, overrides: shadowed.first().copied(), value });
             }

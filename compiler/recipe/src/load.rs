@@ -1,14 +1,16 @@
 //! From files to recipes and targets, and from those to plans.
 
+use std::sync::Arc;
+
 use diag::Diagnostics;
 use engine::known::Known;
 use eval::Session;
 
 use crate::bridge::{self, Caller};
 use crate::build;
-use crate::check::Corpus;
+use crate::check::{self, Corpus};
 use crate::lower;
-use crate::matrix::{self, Job};
+use crate::matrix::Job;
 use crate::plan::{Mode, Plan};
 use crate::recipe::Recipe;
 use crate::target::{self, Target};
@@ -43,8 +45,8 @@ fn evaluate(session: &mut Session<'_>, path: &str, out: &mut Diagnostics) -> Opt
     let at = session.span(&value);
     match bridge::tree(session, &value, at) {
         Ok(tree) => Some(tree),
-        Err(error) => {
-            out.push(error.into_diagnostic());
+        Err(finding) => {
+            out.push(*finding);
             None
         }
     }
@@ -63,7 +65,12 @@ pub fn plan(
     mode: Mode,
     known: &Known,
 ) -> Result<Plan, Diagnostics> {
-    build::build(&mut Caller::new(session), recipe, target, job, mode, known).map(|built| built.plan)
+    let mut out = Diagnostics::new();
+    let mut caller = Caller::new(session);
+    let Some(mut binding) = build::bind(&mut caller, recipe, target, known, &mut out) else {
+        return Err(out);
+    };
+    build::build(&mut caller, &mut binding, &Arc::new(job.clone()), mode).map(|built| built.plan)
 }
 
 /// Builds every plan of a recipe on its targets, target by target, job by job, throughput before
@@ -74,18 +81,8 @@ pub fn plans(
     recipe: &Recipe,
     known: &Known,
 ) -> (Vec<Plan>, Diagnostics) {
-    let jobs = matrix::matrix(recipe, &corpus.targets);
+    let jobs = check::jobs(recipe, corpus);
     let mut out = Diagnostics::new();
-    let mut plans = Vec::new();
-    for target in corpus.targets_of(recipe) {
-        for job in &jobs {
-            for mode in [Mode::Throughput, Mode::Eval] {
-                match plan(session, recipe, target, job, mode, known) {
-                    Ok(plan) => plans.push(plan),
-                    Err(findings) => out.extend(findings),
-                }
-            }
-        }
-    }
-    (plans, out)
+    let built = check::build_all(&mut Caller::new(session), corpus, recipe, &jobs, known, &mut out);
+    (built.into_iter().map(|built| built.plan).collect(), out)
 }

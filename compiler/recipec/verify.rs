@@ -1,0 +1,295 @@
+//! `recipec verify`: what recipes say, set beside what upstream says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ::lock::Lock;
+use ::lock::pin::{Entry, Pin};
+use ::verify::claim::Subject;
+use ::verify::cookbook::Page;
+use ::verify::policy::Profile;
+use ::verify::{Collected, Day, Outcome as Came, Policy, Standing, Verdict, report, summary};
+use diag::slugs::cli::OPTION_NOT_READ;
+use diag::slugs::verify::COOKBOOK_MATCH;
+use diag::{Diagnostic, Diagnostics, Severity, page};
+use recipe::Recipe;
+use recipe::want::Want;
+use serde_json::json;
+use upstream::Class;
+
+use crate::arguments::{Format, Options, Verify};
+use crate::corpus::{self, LOCK_LIMIT, Loaded};
+use crate::outcome::{Answer, Document, Failure, Outcome};
+use crate::workspace::unreadable;
+
+/// Policy of roots that have none of their own.
+const POLICY: [(&str, &str); 4] = [
+    ("facets.json", include_str!("../../manifests/policy/facets.json")),
+    ("profiles.json", include_str!("../../manifests/policy/profiles.json")),
+    ("images.json", include_str!("../../manifests/policy/images.json")),
+    ("deprecations.json", include_str!("../../manifests/policy/deprecations.json")),
+];
+
+/// Verdicts on recipes.
+struct Verdicts(Vec<Verdict>);
+
+/// What resolving says of each want now, by name.
+type Answers = BTreeMap<String, Result<upstream::Resolved, upstream::Refusal>>;
+
+/// Judges the recipes that are asked for.
+pub(crate) fn run(verb: &Verify, options: &Options) -> Outcome {
+    corpus::with("verify", &verb.recipes, options, |mut loaded| match judge(&mut loaded, verb) {
+        Ok(verdicts) => {
+            let failed = summary(&verdicts);
+            let mut failures: BTreeSet<Failure> =
+                loaded.findings.iter().filter_map(Failure::of_error).collect();
+            failures.extend(failed.disagrees.then_some(Failure::Outside));
+            failures.extend(failed.unreadable.then_some(Failure::Unreachable));
+            // The table says it all to people; the other formats are made of findings.
+            if options.format != Format::Human || !options.output.is_empty() {
+                let spans: BTreeMap<&str, _> = loaded
+                    .corpus
+                    .recipes
+                    .iter()
+                    .map(|recipe| (recipe.key.value.as_str(), recipe.key.at))
+                    .collect();
+                let findings: Vec<Diagnostic> = verdicts
+                    .iter()
+                    .filter_map(|verdict| {
+                        finding(verdict, spans.get(verdict.recipe.as_str()).copied().flatten())
+                    })
+                    .collect();
+                loaded.findings.extend(findings);
+            }
+            let mut outcome = loaded.finish("verify", Verdicts(verdicts));
+            outcome.failures = failures;
+            outcome.explicit = true;
+            outcome
+        }
+        Err(findings) => {
+            loaded.findings.extend(findings);
+            loaded.finish("verify", Verdicts(Vec::new()))
+        }
+    })
+}
+
+fn judge(loaded: &mut Loaded<'_, '_>, verb: &Verify) -> Result<Vec<Verdict>, Diagnostics> {
+    let policy = policy(loaded)?;
+    let profile = profile(&policy, verb.profile.as_deref())?;
+    let day = day(verb)?;
+    let corpus = std::mem::take(&mut loaded.corpus);
+    let mut locks: BTreeMap<&str, Lock> = BTreeMap::new();
+    for recipe in &corpus.recipes {
+        if let Some(found) = loaded.lock(recipe).map_err(one)? {
+            loaded.findings.extend(found.findings);
+            locks.extend(found.lock.map(|lock| (recipe.key.value.as_str(), lock)));
+        }
+    }
+    let answers = ask(verb, &locks);
+    let mut verdicts = Vec::new();
+    for recipe in &corpus.recipes {
+        let lock = locks.get(recipe.key.value.as_str());
+        let known = lock.map(|lock| lock.known.clone()).unwrap_or_default();
+        let (plans, findings) = recipe::plans(&mut loaded.session, &corpus, recipe, &known);
+        loaded.findings.extend(findings);
+        let Some(subject) = Subject::of(recipe, &corpus.targets, &plans, &known) else { continue };
+        let (collected, missing) = collect(lock, &answers);
+        let mut found = ::verify::judge(&subject, lock, &collected, &policy, profile, day);
+        // Without the page nobody knows what it says: that is not silence.
+        if collected.pages.is_empty() && !missing.is_empty() {
+            found.retain(|verdict| verdict.slug != COOKBOOK_MATCH.as_str());
+            found.extend(missing.into_iter().map(|message| unread(recipe, message)));
+        }
+        verdicts.extend(found);
+    }
+    loaded.corpus = corpus;
+    Ok(verdicts)
+}
+
+fn one(finding: Diagnostic) -> Diagnostics {
+    [finding].into_iter().collect()
+}
+
+/// Reads manifests/policy; files that the root lacks are those that recipec was built with.
+fn policy(loaded: &Loaded<'_, '_>) -> Result<Policy, Diagnostics> {
+    let mut files: BTreeMap<String, String> =
+        POLICY.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+    let root = &loaded.workspace.root;
+    let own = root
+        .walk("manifests/policy", ".json")
+        .map_err(|error| one(unreadable("manifests/policy", &error)))?;
+    for path in own {
+        let bytes = root.bytes(&path, LOCK_LIMIT).map_err(|error| one(unreadable(&path, &error)))?;
+        let name = path.trim_start_matches("manifests/policy/").to_owned();
+        files.insert(name, String::from_utf8_lossy(&bytes).into_owned());
+    }
+    Policy::read(&files)
+}
+
+fn profile(policy: &Policy, name: Option<&str>) -> Result<Profile, Diagnostics> {
+    policy.profile(name).map_err(|names| {
+        let finding =
+            Diagnostic::error(OPTION_NOT_READ, format!("there is no profile `{}`", name.unwrap_or_default()));
+        one(finding.help(format!(
+            "there are {}",
+            names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        )))
+    })
+}
+
+fn day(verb: &Verify) -> Result<Option<Day>, Diagnostics> {
+    let read =
+        |text: &String| text.parse().map_err(|why: String| one(Diagnostic::error(OPTION_NOT_READ, why)));
+    verb.at.as_ref().map(read).transpose()
+}
+
+/// Asks what every pinned name resolves to now, and for every cookbook page as it was pinned.
+fn ask(verb: &Verify, locks: &BTreeMap<&str, Lock>) -> Answers {
+    let mut wants = BTreeSet::new();
+    for entry in locks.values().flat_map(|lock| lock.pins.values()) {
+        let Entry::Pinned { want, pin } = entry else { continue };
+        wants.insert(want.clone());
+        wants.extend(as_pinned(want, pin));
+    }
+    if wants.is_empty() {
+        return Answers::new();
+    }
+    let options = host::Options {
+        environment: host::Environment::of_process(),
+        offline: verb.offline,
+        mirror: verb.mirror.clone(),
+        show: host::Show::Stderr,
+        ..host::Options::default()
+    };
+    let wants: Vec<Want> = wants.into_iter().collect();
+    let answers = host::resolve(&wants, &options).into_iter();
+    answers.map(|answer| (answer.want.name(), answer.outcome)).collect()
+}
+
+/// Returns the want that names a cookbook page by the commit that is pinned.
+fn as_pinned(want: &Want, pin: &Pin) -> Option<Want> {
+    match (want, pin) {
+        (Want::Source { purpose, repository, path, .. }, Pin::Source(source)) if purpose == "cookbook" => {
+            Some(Want::Source {
+                purpose: purpose.clone(),
+                repository: repository.clone(),
+                revision: source.commit.clone(),
+                path: path.clone(),
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Sorts the answers into pages and standings, and says which pages are missing.
+fn collect(lock: Option<&Lock>, answers: &Answers) -> (Collected, Vec<String>) {
+    let mut collected = Collected::default();
+    let mut missing = Vec::new();
+    for (name, entry) in lock.map(|lock| lock.pins.iter()).into_iter().flatten() {
+        match entry {
+            Entry::Unpinned { want: Want::Source { purpose, path, .. }, reason } if purpose == "cookbook" => {
+                missing.push(format!("`{path}` has no pin: {reason}"));
+            }
+            Entry::Unpinned { .. } => {}
+            Entry::Pinned { want, pin } => {
+                if let Some(answer) = answers.get(name) {
+                    collected.standing.extend(standing(answer, pin).map(|standing| (name.clone(), standing)));
+                }
+                if let Some(pinned) = as_pinned(want, pin) {
+                    match page_of(&pinned, pin, answers.get(&pinned.name())) {
+                        Ok(page) => collected.pages.push(page),
+                        Err(why) => missing.push(why),
+                    }
+                }
+            }
+        }
+    }
+    (collected, missing)
+}
+
+fn standing(answer: &Result<upstream::Resolved, upstream::Refusal>, pin: &Pin) -> Option<Standing> {
+    match answer {
+        Ok(now) if crate::lock::identity(&now.pin) == crate::lock::identity(pin) => Some(Standing::Same),
+        Ok(now) => Some(Standing::Moved(crate::lock::identity(&now.pin))),
+        Err(refusal) => match refusal.class {
+            Class::Stale => None,
+            Class::Manifest | Class::Outside => Some(Standing::Gone(refusal.diagnostic.message.clone())),
+            Class::Unreachable => Some(Standing::Unreachable(refusal.diagnostic.message.clone())),
+        },
+    }
+}
+
+fn page_of(
+    want: &Want,
+    pin: &Pin,
+    answer: Option<&Result<upstream::Resolved, upstream::Refusal>>,
+) -> Result<Page, String> {
+    let (Want::Source { repository, revision, path, .. }, Pin::Source(source)) = (want, pin) else {
+        return Err(format!("`{}` is no page", want.name()));
+    };
+    let now = match answer {
+        Some(Ok(now)) => now,
+        Some(Err(refusal)) => return Err(refusal.diagnostic.message.clone()),
+        None => return Err(format!("nobody was asked for `{path}`")),
+    };
+    let Some(content) = &now.content else { return Err(format!("`{path}` came without its content")) };
+    if source.sha256.as_ref().is_some_and(|sha256| *sha256 != ::lock::Digest::of(content)) {
+        return Err(format!("`{path}` at {revision} is not the content that the lock pins"));
+    }
+    Ok(Page {
+        repository: repository.clone(),
+        commit: revision.clone(),
+        path: path.clone(),
+        text: String::from_utf8_lossy(content).into_owned(),
+    })
+}
+
+fn unread(recipe: &Recipe, message: String) -> Verdict {
+    Verdict {
+        recipe: recipe.key.value.clone(),
+        points: Vec::new(),
+        slug: COOKBOOK_MATCH.as_str(),
+        verdict: Came::Unreadable,
+        facets: Vec::new(),
+        cell: None,
+        evidence: Vec::new(),
+        message,
+        advisory: false,
+    }
+}
+
+/// Returns a verdict that does not hold as a finding.
+fn finding(verdict: &Verdict, at: Option<diag::Span>) -> Option<Diagnostic> {
+    let slug = page(verdict.slug)?.slug;
+    if verdict.verdict == Came::Holds {
+        return None;
+    }
+    let message = format!("{}: {}", verdict.verdict.word(), verdict.message);
+    let mut finding = Diagnostic::error(slug, message);
+    if verdict.advisory {
+        finding.severity = Severity::Note;
+    }
+    finding.span = at;
+    for facet in verdict.facets.iter().filter(|facet| !facet.verdict.holds()) {
+        finding = finding.why(format!(
+            "{}: {} here, {} upstream",
+            facet.facet,
+            ::verify::facet::plain(&facet.ours),
+            ::verify::facet::plain(&facet.theirs)
+        ));
+    }
+    Some(finding)
+}
+
+impl Answer for Verdicts {
+    fn human(&self) -> String {
+        report::human(&self.0)
+    }
+
+    fn document(&self) -> Document {
+        Document::Fields(json!({ "verdicts": self.0 }).as_object().cloned().unwrap_or_default())
+    }
+
+    fn markdown(&self) -> Option<String> {
+        Some(report::markdown(&self.0) + "\n")
+    }
+}
