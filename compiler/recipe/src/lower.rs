@@ -188,6 +188,7 @@ fn facts(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<known::Checkpoin
         "weightBytes",
         "plainHead",
         "ssmType",
+        "configMembers",
     ];
     let record = Record::open(tree, "`facts`", &fields, out)?;
     let word = |name: &str, out: &mut Diagnostics| {
@@ -221,7 +222,12 @@ fn facts(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<known::Checkpoin
         weight_bytes: number("weightBytes", out),
         plain_head: number("plainHead", out),
         ssm_type: word("ssmType", out),
-        config_members: None,
+        config_members: record.optional("configMembers", out, |tree, _, out| {
+            fact(tree, out, |tree, what, out| {
+                let members = schema::list(tree, what, out, schema::text)?;
+                Some(members.into_iter().map(|member| member.value).collect())
+            })
+        }),
     })
 }
 
