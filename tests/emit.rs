@@ -6,6 +6,7 @@ pub mod judges;
 pub mod plans;
 mod processes;
 pub mod quoting;
+mod real;
 pub mod run;
 
 use emit::Runtime;

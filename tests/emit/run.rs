@@ -65,7 +65,7 @@ impl Bench {
             fs::copy(stubs.join(name), bench.path("bin").join(name)).unwrap();
         }
         recorder(&bench.path("bin/engine"), &bench.path("record"), false);
-        for name in ["client", "python3", "hf", "trtllm-serve", "mpirun"] {
+        for name in ["client", "python3", "pip", "uv", "aiperf", "install", "hf", "mpirun", "nvidia-smi"] {
             fs::copy(bench.path("bin/engine"), bench.path("bin").join(name)).unwrap();
         }
         bench

@@ -121,12 +121,7 @@ pub fn script_at(plan: &Plan, source: &Source<'_>, site: &Site) -> Result<Script
     bash.raw(STATE);
     bash.line("");
     let outside = quote::word(&workspace.mount.from, &holes);
-    holes.write_host(
-        &mut bash,
-        &workspace.inside,
-        &format!("{}\"\"", outside.trim_end_matches('/')),
-        container.needs_run_id(),
-    );
+    holes.write_host(&mut bash, &workspace.inside, outside.trim_end_matches('/'), container.needs_run_id());
     holes.write_job(&mut bash);
     let mut handed = holes.handed();
     handed.extend(GIVEN.iter().map(|name| format!("\"{name}=${name}\"")));

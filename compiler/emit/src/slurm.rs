@@ -96,6 +96,8 @@ pub(crate) fn write(
         bash.function("node", |bash| {
             bash.line("exec </dev/null");
             bash.line("take \"$@\"");
+            bash.line("trap dismiss EXIT");
+            bash.line("trap 'exit 143' TERM");
             bash.line("job_holes");
             mounts(bash, plan, holes);
             if import_there {

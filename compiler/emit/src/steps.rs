@@ -217,7 +217,7 @@ impl Order<'_, '_> {
                 self.bash.line(&format!("run_to_end {name} {} {critical}", quote(&group.kind)));
             } else {
                 self.bash.line(&format!("start {name} {} {critical}", quote(&group.kind)));
-                if number == 0 {
+                if number == 0 && matches!(group.ready, Ready::Http { .. } | Ready::Tcp { .. }) {
                     self.bash.line(&format!("group_{index}=$started"));
                 }
             }

@@ -89,8 +89,8 @@ int main(int count, char **argv, char **environment) {
         fclose(out);
     }
     if ((text = value(argv, "sleep"))) sleep(atoi(text));
-    int server = !strcmp(name, "engine") || !strcmp(name, "trtllm-serve");
-    for (char **word = argv; *word; word++) server |= strstr(*word, "launch_server") != 0;
+    int server = !strcmp(name, "engine");
+    for (char **word = argv; *word; word++) server |= strstr(*word, "launch_server") || !strcmp(*word, "trtllm-serve");
     if (server && !value(argv, "exit")) {
         // A worker of the engine, in its group: it must not outlive the run either.
         if (!fork()) { signal(SIGTERM, SIG_DFL); execl("/proc/self/exe", "worker", "sleep=1000", (char *)0); _exit(94); }

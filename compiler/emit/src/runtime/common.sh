@@ -22,6 +22,25 @@ pause() {
   wait "$!" || true
 }
 
+# attend COMMAND ...: runs a command in a process group of its own and waits for it. A signal ends
+# the wait at once, and `dismiss` the group.
+attend() {
+  local status=0
+  set -m
+  "$@" </dev/null &
+  attended=$!
+  set +m
+  wait "$attended" || status=$?
+  attended=''
+  return "$status"
+}
+
+dismiss() {
+  if [[ -n $attended ]]; then
+    kill -TERM -- "-$attended" 2>/dev/null || true
+  fi
+}
+
 # tick BEGUN: the pause between two looks: short at first, then a second, which disturbs nothing.
 tick() {
   if ((SECONDS - $1 < 3)); then

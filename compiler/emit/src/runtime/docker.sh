@@ -7,7 +7,7 @@ pull() {
   local line
   need docker
   docker image inspect --format '{{.Id}}' "$image_reference" >/dev/null 2>&1 \
-    || docker pull --quiet "$image_reference" >/dev/null </dev/null \
+    || attend docker pull --quiet "$image_reference" >/dev/null \
     || stop image-unreachable 5 "$image_reference could not be pulled"
   given_image_seen=
   while IFS= read -r line; do
@@ -23,11 +23,13 @@ pull() {
   done < <(docker image inspect --format '{{range .Config.Env}}{{println .}}{{end}}' "$image_reference")
 }
 
+# release: ends the container, which lets the part in it write its evidence.
 release() {
-  [[ -n ${container_name:-} ]] || return 0
+  dismiss
+  [[ -n $container_name ]] || return 0
   docker stop --time 40 "$container_name" >/dev/null 2>&1
   docker rm --force "$container_name" >/dev/null 2>&1
-  if [[ -n ${step_pid:-} ]]; then
+  if [[ -n $step_pid ]]; then
     wait "$step_pid" 2>/dev/null
   fi
 }

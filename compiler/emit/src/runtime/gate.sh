@@ -102,6 +102,7 @@ hash_files() {
   ((workers <= 32)) || workers=32
   scratch=$(mktemp -d)
   local -a pids=()
+  set -m
   for ((worker = 0; worker < workers; worker++)); do
     (
       cd -- "$directory"
@@ -122,12 +123,15 @@ hash_files() {
       done
     ) >"$scratch/$worker" 2>/dev/null &
     pids+=("$!")
+    helpers+=("$!")
   done
+  set +m
   wait "${pids[@]}" || problem checkpoint-unreadable "a file could not be read to its end"
   while IFS= read -r -d '' path; do
     problem checkpoint-different "$path has other content than the lock says"
   done < <(cat -- "$scratch"/*)
   rm -rf -- "$scratch"
+  helpers=()
 }
 
 # gate: stops unless the checkpoint is complete and equal to the lock. A full check leaves a sealed

@@ -9,6 +9,7 @@ host_exit() {
   if [[ ! -e $evidence_path ]]; then
     # The container never came as far as writing its own.
     log_directory=${evidence_path%/*}
+    [[ -n $stopped || $code == 0 ]] || stopped=container-failed
     write_evidence "$code"
   fi
   if [[ $code == 0 ]]; then
@@ -43,7 +44,7 @@ host_begin() {
   mkdir -p -- "$host_log_directory" || stop log-unwritable 5 "$host_log_directory cannot be made"
   rm -f -- "$evidence_path" "$host_log_directory/$stem.start"
   trap host_exit EXIT
-  trap 'exit 130' INT
-  trap 'exit 143' TERM
-  trap 'exit 129' HUP
+  trap 'stopped=signal; exit 130' INT
+  trap 'stopped=signal; exit 143' TERM
+  trap 'stopped=signal; exit 129' HUP
 }

@@ -22,7 +22,7 @@ import_image() {
     say "importing $image_reference"
     partial="$squash.partial"
     rm -f -- "$partial"
-    enroot import --output "$partial" "$image_reference" </dev/null \
+    attend enroot import --output "$partial" "$image_reference" \
       || stop import-failed 5 "$image_reference could not be imported"
     mv -f -- "$partial" "$squash"
     squash_valid || stop image-different 4 "$squash is not $image_reference"

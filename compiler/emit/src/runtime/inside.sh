@@ -51,9 +51,9 @@ inside() {
   log_directory=$hole_logdir
   mkdir -p -- "$log_directory"
   trap inside_exit EXIT
-  trap 'exit 130' INT
-  trap 'exit 143' TERM
-  trap 'exit 129' HUP
+  trap 'stopped=signal; exit 130' INT
+  trap 'stopped=signal; exit 143' TERM
+  trap 'stopped=signal; exit 129' HUP
   image_variables
   image_provenance
   job_holes

@@ -163,7 +163,10 @@ await() {
 
 # Ends every process group that was started, the last first; none outlives the run.
 stop_processes() {
-  local index waited alive
+  local index waited alive helper
+  for helper in ${helpers[@]+"${helpers[@]}"}; do
+    kill -TERM -- "-$helper" 2>/dev/null || true
+  done
   for ((index = ${#process_pids[@]} - 1; index >= 0; index--)); do
     kill -TERM -- "-${process_pids[index]}" 2>/dev/null || true
   done

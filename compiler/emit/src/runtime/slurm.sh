@@ -42,6 +42,7 @@ find_node() {
 # itself would kill the step at once, so the signal goes to the step through the scheduler.
 release() {
   local waited
+  dismiss
   learn_job
   if [[ -z $hole_job && -r $host_log_directory/$stem.start ]]; then
     hole_job=$(<"$host_log_directory/$stem.start")
