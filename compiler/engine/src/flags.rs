@@ -14,7 +14,7 @@ pub(crate) fn check(view: &View<'_>, findings: &mut Vec<Finding>) {
     for given in &view.reading.given {
         if given.abbreviated {
             findings.push(abbreviated(view, given));
-        } else if view.table.engine() == Engine::Vllm && underscored(&given.written) {
+        } else if view.table.engine() == Engine::Vllm && underscored(&word_of(view, given)) {
             findings.push(
                 Finding::note(
                     slugs::UNDERSCORE_FLAG,
@@ -58,6 +58,19 @@ fn of_mistake(view: &View<'_>, mistake: &Mistake) -> Option<Finding> {
             format!("`{written}` takes no value, and `{value}` is given"),
         )
         .why("its presence says yes; leave it out to say no"),
+        // What follows a dotted member that swallowed a flag was that flag's value.
+        Mistake::Stray { .. } if swallows(view) => return None,
+        Mistake::Stray { at, word } if switch_before(view, *at).is_some() => {
+            let switch = switch_before(view, *at).unwrap_or_default();
+            Finding::error(
+                slugs::UNEXPECTED_VALUE,
+                About::Value(view.owner(*at), Vec::new()),
+                format!("`{switch}` takes no value, and `{word}` is given"),
+            )
+            .why("its presence says yes; leave it out to say no")
+            .help("write `true`")
+            .replace("true")
+        }
         Mistake::Stray { at, word } => {
             let mut finding =
                 Finding::error(slugs::STRAY_WORD, name(at), format!("`{word}` belongs to no flag"));
@@ -68,6 +81,22 @@ fn of_mistake(view: &View<'_>, mistake: &Mistake) -> Option<Finding> {
             finding
         }
     })
+}
+
+/// Whether a dotted member took a flag for its value.
+fn swallows(view: &View<'_>) -> bool {
+    let mut members = view.reading.given.iter().flat_map(|given| &given.dotted);
+    members.any(|member| member.text.as_ref().is_some_and(|text| text.starts_with("--")))
+}
+
+/// The switch that a stray word was given to, where one argument holds both.
+fn switch_before(view: &View<'_>, at: usize) -> Option<String> {
+    let owner = view.owner(at);
+    let first = view.launch.arguments.get(owner)?.words.first()?;
+    let given = view.reading.given.iter().find(|given| view.owner(given.at) == owner)?;
+    let switch =
+        given.flag.is_some_and(|flag| matches!(flag.kind, crate::Kind::Switch | crate::Kind::Toggle));
+    (switch && given.at != at).then(|| first.clone())
 }
 
 /// A flag that this version does not have: never had, has no more, or has not yet.

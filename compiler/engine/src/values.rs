@@ -281,6 +281,12 @@ impl Looker<'_, '_, '_> {
             self.look(value, None, &[], path);
             return;
         };
+        if value.as_str().is_some_and(|text| text.starts_with("--"))
+            && self.given.dotted.iter().any(|dotted| dotted.path == *path)
+        {
+            // Said already: the member swallowed a flag.
+            return;
+        }
         let Some(member) = members.iter().find(|member| member.name == key) else {
             let names: Vec<&'static str> = members.iter().map(|member| member.name).collect();
             self.unknown(key, &names, path);
