@@ -105,7 +105,7 @@ fn what_no_script_can_say_is_refused_all_at_once() {
     let found = case.try_script().unwrap_err();
     let mut slugs: Vec<&str> = found.iter().map(|finding| finding.slug.as_str()).collect();
     slugs.sort_unstable();
-    assert_eq!(slugs, ["script-checkpoint", "script-text", "script-text", "script-text", "script-topology"]);
+    assert_eq!(slugs, ["script-text", "script-text", "script-text", "script-topology", "unsafe-path"]);
 
     let mut case = plans::slurm("/workspace", 8888, "/squash");
     case.lock.pins.clear();
@@ -115,7 +115,7 @@ fn what_no_script_can_say_is_refused_all_at_once() {
     let mut case = plans::slurm("/workspace", 8888, "/squash");
     case.site.platform = "linux/arm64".to_owned();
     let found = case.try_script().unwrap_err();
-    assert_eq!(found.iter().map(|finding| finding.slug.as_str()).collect::<Vec<_>>(), ["script-platform"]);
+    assert_eq!(found.iter().map(|finding| finding.slug.as_str()).collect::<Vec<_>>(), ["platform-missing"]);
 }
 
 #[test]

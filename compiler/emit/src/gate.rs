@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use diag::slugs::emit::SCRIPT_CHECKPOINT;
 use diag::slugs::lock::LOCK_UNPINNED;
+use diag::slugs::recipe::NO_PLACE_FOR_CHECKPOINT;
+use diag::slugs::upstream::UNSAFE_PATH;
 use diag::{Diagnostic, Diagnostics};
 use lock::pin::{Entry, File, Pin, Snapshot};
 use lock::{Digest, Lock};
@@ -71,7 +72,7 @@ pub(crate) fn checkpoints<'a>(
         };
         let Some(place) = place(plan, repository, site) else {
             found.push(
-                Diagnostic::error(SCRIPT_CHECKPOINT, format!("target `{}` has no place for `{repository}`", plan.target))
+                Diagnostic::error(NO_PLACE_FOR_CHECKPOINT, format!("target `{}` has no place for `{repository}`", plan.target))
                     .why("it is neither staged there nor in a hub cache or folder that the target names")
                     .help("add it to `checkpoints.staged` of the target, or give the target a `cache` or `directory`"),
             );
@@ -101,7 +102,7 @@ fn check_path(repository: &str, file: &File, found: &mut Diagnostics) {
         || path.split('/').any(|part| matches!(part, "" | "." | ".."));
     if odd {
         found.push(
-            Diagnostic::error(SCRIPT_CHECKPOINT, format!("{path:?} of `{repository}` is no path that a script may follow"))
+            Diagnostic::error(UNSAFE_PATH, format!("{path:?} of `{repository}` is no path that a script may follow"))
                 .why("a file list comes from a hub, so a path that leaves the folder or holds a control character is refused"),
         );
     }

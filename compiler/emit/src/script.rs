@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use diag::slugs::emit::{SCRIPT_PLATFORM, SCRIPT_TOPOLOGY};
+use diag::slugs::emit::SCRIPT_TOPOLOGY;
+use diag::slugs::upstream::PLATFORM_MISSING;
 use diag::{Diagnostic, Diagnostics};
 use lock::pin::{Entry, File, Image, Pin};
 use lock::{Digest, Lock};
@@ -196,7 +197,7 @@ fn pinned_image<'a>(plan: &Plan, lock: &'a Lock, site: &Site, found: &mut Diagno
             let has: Vec<&str> = image.platforms.keys().map(String::as_str).collect();
             found.push(
                 Diagnostic::error(
-                    SCRIPT_PLATFORM,
+                    PLATFORM_MISSING,
                     format!("`{}` has no image for `{}`", plan.image, site.platform),
                 )
                 .why(format!(
