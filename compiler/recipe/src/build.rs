@@ -1,14 +1,15 @@
 //! Plan building: a point, bound to a target, becomes the processes that run, in order.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use diag::{Diagnostic, Diagnostics, slugs};
 use engine::Engine;
-use engine::known::Known;
+use engine::known::{Checkpoint, Known};
 
 use crate::bridge::Caller;
-use crate::container;
-use crate::context::{Bound, context};
+use crate::container::{self, Cluster};
+use crate::context::{self, Values};
 use crate::facts;
 use crate::inject;
 use crate::matrix::Job;
@@ -16,7 +17,7 @@ use crate::plan::{File, Group, Mode, Parallel, Phase, Plan, Pool, Rank, Ready, R
 use crate::process::{self, Process};
 use crate::recipe::{Download, Recipe, Speculation, Speculative};
 use crate::schema;
-use crate::target::{Hardware, Target};
+use crate::target::{Hardware, Placement, Target};
 use crate::tree::{Node, Tree};
 use crate::want::Want;
 use crate::words::word;
@@ -27,34 +28,84 @@ pub struct Built {
     /// The plan.
     pub plan: Plan,
     /// The job that it is of.
-    pub job: Job,
-    /// The server's process, each option with its place.
+    pub job: Arc<Job>,
+    /// The server's process, each option with its place. Its words are in the plan.
     pub server: Process,
-    /// The client's or evaluator's process.
-    pub last: Process,
     /// The speculation at this point.
     pub speculative: Option<Speculative>,
     /// What stands in the target.
     pub hardware: Hardware,
-    /// How many words of the server's head are the engine's own positional arguments.
-    pub positionals: usize,
+    /// Index of the server's group in the plan.
+    pub group: usize,
+    /// Index of the first word of the server's argument list that is the engine's own: what comes
+    /// before are wrappers and the program.
+    pub program: usize,
 }
 
-/// Builds the plan of one job on one target.
+/// A recipe bound to a target: everything that is the same at every point.
+pub(crate) struct Binding<'a> {
+    pub(crate) recipe: &'a Recipe,
+    pub(crate) target: &'a Target,
+    pub(crate) facts: Checkpoint,
+    known: &'a Known,
+    placement: Placement,
+    workspace: String,
+    port: Word,
+    wants: BTreeSet<String>,
+    of_target: Values,
+    of_recipe: Values,
+    /// What the target adds, by the number of GPUs asked for.
+    clusters: BTreeMap<u32, Cluster>,
+}
+
+/// Binds a recipe to a target. `None`, with findings, if the checkpoint has no place there.
+pub(crate) fn bind<'a>(
+    caller: &mut Caller<'_, '_>,
+    recipe: &'a Recipe,
+    target: &'a Target,
+    known: &'a Known,
+    out: &mut Diagnostics,
+) -> Option<Binding<'a>> {
+    let Some(placement) = target.place(&recipe.model.repository.value) else {
+        out.push(no_place(recipe, target));
+        return None;
+    };
+    let facts = facts::checkpoint(recipe, known);
+    let of_target = context::of_target(caller, recipe, target, &placement, &facts, out)?;
+    let machine = caller.set(of_target.iter().copied(), out)?;
+    let workspace = caller.resolve(&target.runtime.workspace, machine, out)?;
+    let workspace = schema::text(&workspace, "the workspace in the container", out)?.value;
+    let of_recipe = context::of_recipe(caller, recipe, &workspace, out)?;
+    let port = word(&target.port, "the port", out)?;
+    let wants = used(recipe, target);
+    Some(Binding {
+        recipe,
+        target,
+        facts,
+        known,
+        placement,
+        workspace,
+        port,
+        wants,
+        of_target,
+        of_recipe,
+        clusters: BTreeMap::new(),
+    })
+}
+
+/// Builds the plan of one job.
 ///
 /// # Errors
-/// If the checkpoint has no place on the target, or a function of the recipe or the target fails
-/// or gives something that is no process; all problems found are in the diagnostics.
+/// If a function of the recipe or the target fails or gives something that is no process; all
+/// problems found are in the diagnostics.
 pub(crate) fn build(
     caller: &mut Caller<'_, '_>,
-    recipe: &Recipe,
-    target: &Target,
-    job: &Job,
+    binding: &mut Binding<'_>,
+    job: &Arc<Job>,
     mode: Mode,
-    known: &Known,
 ) -> Result<Built, Diagnostics> {
     let mut out = Diagnostics::new();
-    match assemble(caller, recipe, target, job, mode, known, &mut out) {
+    match assemble(caller, binding, job, mode, &mut out) {
         Some(built) if !out.has_errors() => Ok(built),
         _ => Err(out),
     }
@@ -62,37 +113,28 @@ pub(crate) fn build(
 
 fn assemble(
     caller: &mut Caller<'_, '_>,
-    recipe: &Recipe,
-    target: &Target,
-    job: &Job,
+    binding: &mut Binding<'_>,
+    job: &Arc<Job>,
     mode: Mode,
-    known: &Known,
     out: &mut Diagnostics,
 ) -> Option<Built> {
-    let repository = &recipe.model.repository.value;
-    let Some(placement) = target.place(repository) else {
-        out.push(no_place(recipe, target));
-        return None;
-    };
-    let mut bound = Bound {
-        recipe,
-        target,
-        point: &job.point,
-        mode,
-        placement,
-        facts: facts::checkpoint(recipe, known),
-        speculative: recipe.speculative.always().cloned(),
-    };
-    let first = caller.give(&context(&bound, None), out)?;
-    if let Speculation::PerPoint(function) = &recipe.speculative {
-        let tree = caller.call(function, first, out)?;
-        if !tree.is_null() {
-            bound.speculative = Some(crate::lower::speculative(&tree, out)?);
+    let (recipe, target) = (binding.recipe, binding.target);
+    let mut values = context::of_point(caller, recipe, target, &job.point, mode, out)?;
+    values.extend_from_slice(&binding.of_target);
+    values.extend_from_slice(&binding.of_recipe);
+    let speculative = match &recipe.speculative {
+        Speculation::None => None,
+        Speculation::Always(speculative) => Some((**speculative).clone()),
+        Speculation::PerPoint(function) => {
+            let first = caller.set(values.iter().copied(), out)?;
+            let tree = caller.call(function, first, out)?;
+            let speculative =
+                if tree.is_null() { None } else { Some(crate::lower::speculative(&tree, out)?) };
+            values.push(("speculative", context::given(caller, speculative.as_ref(), out)?));
+            speculative
         }
-    }
-    let workspace = caller.resolve(&target.runtime.workspace, first, out)?;
-    let workspace = schema::text(&workspace, "the workspace in the container", out)?.value;
-    let point = caller.give(&context(&bound, Some(&workspace)), out)?;
+    };
+    let point = caller.set(values, out)?;
 
     let server = caller.call(&recipe.serve, point, out);
     let server = server.and_then(|tree| process::process(&tree, "the server", out));
@@ -108,35 +150,45 @@ fn assemble(
         }
     };
     let last = last.and_then(|tree| process::process(&tree, "the client", out));
-    let cluster = container::cluster(caller, &bound, point, &workspace, out);
-    let meter = match &target.meter {
-        None => None,
-        Some(meter) => {
-            caller.resolve(meter, point, out).and_then(|tree| process::process(&tree, "the meter", out))
-        }
-    };
-    let port = word(&target.port, "the port", out);
-    let (mut server, last, cluster, port) = (server?, last?, cluster?, port?);
-    let injected = inject::acceptance(recipe, bound.speculative.as_ref(), &bound.facts, mode, known);
-    injected.apply(&mut server, out);
+    let gpus = job.point.parallel.gpus();
+    if !binding.clusters.contains_key(&gpus) {
+        let mut machine = binding.of_target.clone();
+        machine.push(("gpus", caller.give(&Tree::from(gpus), out)?));
+        machine.push(("workspace", caller.give(&Tree::from(binding.workspace.as_str()), out)?));
+        let machine = caller.set(machine, out)?;
+        let image = &recipe.image.value;
+        let cluster = container::cluster(caller, target, image, machine, &binding.workspace, out)?;
+        binding.clusters.insert(gpus, cluster);
+    }
+    let cluster = binding.clusters.get(&gpus)?;
+    let (mut server, last) = (server?, last?);
+    inject::acceptance(recipe, speculative.as_ref(), &binding.facts, mode, binding.known)
+        .apply(&mut server, out);
+    let program = program(recipe, &server);
 
     let mut stages = Stages { passed: &cluster.passed, parallel: job.point.parallel, groups: Vec::new() };
-    stages.downloads(&bound);
-    if let Some(meter) = &meter {
-        stages.beside(meter);
+    stages.downloads(binding, speculative.as_ref());
+    if let Some(meter) = &cluster.meter {
+        stages.beside(meter.clone());
     }
-    let ready = server.ready.clone();
-    stages.server(&server, ready.as_deref(), &port);
+    let files: Vec<File> = server.files.iter().chain(&last.files).cloned().collect();
+    let group = stages.server(&mut server, &binding.port);
     stages.packages(recipe);
-    for tool in &last.tools {
+    let mut last = last;
+    for tool in std::mem::take(&mut last.tools) {
         stages.stage("tools", "stage", tool);
     }
-    let finish = stages.last(&last, mode);
+    let finish = stages.last(last, mode);
     let groups = stages.groups;
     let mut row = job.row.clone();
     // Whether upstream also evaluates a job says nothing of the point.
     row.remove("run-eval");
-    let files: Vec<File> = server.files.iter().chain(&last.files).cloned().collect();
+    let mut wants = binding.wants.clone();
+    if let (Speculation::PerPoint(_), Some(draft)) =
+        (&recipe.speculative, speculative.as_ref().and_then(|speculative| speculative.draft.as_ref()))
+    {
+        wants.insert(draft.want().name());
+    }
     let plan = Plan {
         recipe: recipe.key.value.clone(),
         target: target.name.value.clone(),
@@ -144,35 +196,38 @@ fn assemble(
         job: job.index,
         points: vec![row],
         image: recipe.image.value.clone(),
-        allocate: cluster.allocate,
-        container: cluster.container,
-        passed: cluster.passed,
+        allocate: cluster.allocate.clone(),
+        container: cluster.container.clone(),
+        passed: cluster.passed.clone(),
         secrets: target.secrets.iter().map(|name| name.value.clone()).collect(),
-        mounts: cluster.mounts,
-        pools: vec![Pool { nodes: 1, gpus: job.point.parallel.gpus() }],
+        mounts: cluster.mounts.clone(),
+        pools: vec![Pool { nodes: 1, gpus }],
         groups,
         files,
         finish,
-        wants: used(recipe, target, bound.speculative.as_ref()),
+        wants,
     };
-    let positionals = positionals(recipe, &server);
     Some(Built {
         plan,
-        job: job.clone(),
+        job: Arc::clone(job),
         server,
-        last,
-        speculative: bound.speculative,
+        speculative,
         hardware: target.hardware.clone(),
-        positionals,
+        group,
+        program,
     })
 }
 
-/// Returns how many words of a server's head are neither wrappers nor the program.
-fn positionals(recipe: &Recipe, server: &Process) -> usize {
-    let head: Vec<String> =
-        server.head.iter().map(|word| word.as_text().unwrap_or_default().to_owned()).collect();
+/// Returns how many words of a server are wrappers and the program.
+fn program(recipe: &Recipe, server: &Process) -> usize {
+    let head: Vec<String> = server
+        .argv
+        .iter()
+        .take(server.head)
+        .map(|word| word.as_text().unwrap_or_default().to_owned())
+        .collect();
     let program = Engine::parse(&recipe.engine.value).and_then(|engine| engine.program_words(&head));
-    head.len().saturating_sub(program.unwrap_or(head.len()))
+    program.unwrap_or(head.len())
 }
 
 fn no_place(recipe: &Recipe, target: &Target) -> Diagnostic {
@@ -197,19 +252,13 @@ fn no_place(recipe: &Recipe, target: &Target) -> Diagnostic {
     finding
 }
 
-/// Returns the names of the wants that a plan uses.
-fn used(recipe: &Recipe, target: &Target, speculative: Option<&Speculative>) -> BTreeSet<String> {
+/// Returns the names of the wants that every plan of a recipe on a target uses.
+fn used(recipe: &Recipe, target: &Target) -> BTreeSet<String> {
     let platforms = [target.hardware.platform.value.clone()];
-    let draft =
-        speculative.and_then(|speculative| speculative.draft.as_ref()).map(|draft| Want::Checkpoint {
-            repository: draft.repository.value.clone(),
-            revision: draft.revision.value.clone(),
-        });
     recipe
         .wants(&platforms)
         .iter()
         .filter(|want| !matches!(want, Want::Source { purpose, .. } if purpose != "harness"))
-        .chain(&draft)
         .map(Want::name)
         .collect()
 }
@@ -227,14 +276,15 @@ impl Stages<'_> {
         role: Role,
         name: &str,
         kind: &str,
-        process: &Process,
+        process: Process,
         gpus: u32,
         ready: Ready,
     ) -> usize {
-        let mut env = self.passed.clone();
-        env.extend(process.env.iter().map(|(name, value)| (name.clone(), value.clone())));
-        for name in &process.unset {
-            env.remove(name);
+        let mut env = process.env;
+        for (name, value) in self.passed {
+            if !env.contains_key(name) && !process.unset.contains(name) {
+                env.insert(name.clone(), value.clone());
+            }
         }
         let serves = matches!(role, Role::Serve(_));
         let ports = match &ready {
@@ -243,13 +293,8 @@ impl Stages<'_> {
             }
             Ready::Started | Ready::Ended => BTreeMap::new(),
         };
-        let rank = Rank {
-            seat: Seat { pool: 0, node: 0, gpus },
-            argv: process.argv(),
-            env,
-            unset: process.unset.clone(),
-            ports,
-        };
+        let seat = Seat { pool: 0, node: 0, gpus };
+        let rank = Rank { seat, argv: process.argv, env, unset: process.unset, ports };
         let parallel = serves.then_some(self.parallel);
         self.groups.push(Group {
             role,
@@ -266,45 +311,48 @@ impl Stages<'_> {
         self.groups.len() - 1
     }
 
-    fn stage(&mut self, name: &str, kind: &str, process: &Process) {
+    fn stage(&mut self, name: &str, kind: &str, process: Process) {
         self.push(Role::Stage, name, kind, process, 0, Ready::Ended);
     }
 
     /// Downloads what the run needs and nobody has brought.
-    fn downloads(&mut self, bound: &Bound<'_>) {
-        let placement = &bound.placement;
-        if !placement.staged || bound.recipe.download == Download::Missing {
+    fn downloads(&mut self, binding: &Binding<'_>, speculative: Option<&Speculative>) {
+        let (recipe, placement) = (binding.recipe, &binding.placement);
+        if !placement.staged || recipe.download == Download::Missing {
             let folder = placement.folder.as_deref();
-            self.stage(
-                "checkpoint",
-                "download",
-                &download(&bound.recipe.model.repository.value, folder, false),
-            );
+            self.stage("checkpoint", "download", download(&recipe.model.repository.value, folder, false));
         }
-        let draft = bound.speculative.as_ref().and_then(|speculative| speculative.draft.as_ref());
-        if let Some(draft) = draft {
-            let place = bound.target.place(&draft.repository.value);
+        if let Some(draft) = speculative.and_then(|speculative| speculative.draft.as_ref()) {
+            let place = binding.target.place(&draft.repository.value);
             if place.as_ref().is_none_or(|place| !place.staged) {
                 let folder = place.and_then(|place| place.folder);
-                self.stage("draft", "download", &download(&draft.repository.value, folder.as_deref(), false));
+                self.stage("draft", "download", download(&draft.repository.value, folder.as_deref(), false));
             }
         }
-        for dataset in &bound.recipe.datasets {
-            self.stage("dataset", "download", &download(&dataset.repository.value, None, true));
+        for dataset in &recipe.datasets {
+            self.stage("dataset", "download", download(&dataset.repository.value, None, true));
         }
     }
 
-    fn beside(&mut self, meter: &Process) {
+    fn beside(&mut self, meter: Process) {
         self.push(Role::Meter, "meter", "meter", meter, 0, Ready::Started);
     }
 
-    fn server(&mut self, server: &Process, path: Option<&str>, port: &Word) {
-        let ready = match path {
-            Some(path) => Ready::Http { port: port.clone(), path: path.to_owned() },
-            None => Ready::Tcp { port: port.clone() },
+    /// Adds the server; what rules need of it stays with the caller.
+    fn server(&mut self, server: &mut Process, port: &Word) -> usize {
+        let port = port.clone();
+        let ready = match &server.ready {
+            Some(path) => Ready::Http { port, path: path.clone() },
+            None => Ready::Tcp { port },
         };
         let gpus = self.parallel.gpus();
-        self.push(Role::Serve(Phase::Agg), "server", "server", server, gpus, ready);
+        let process = Process {
+            argv: std::mem::take(&mut server.argv),
+            env: std::mem::take(&mut server.env),
+            unset: server.unset.clone(),
+            ..Process::default()
+        };
+        self.push(Role::Serve(Phase::Agg), "server", "server", process, gpus, ready)
     }
 
     /// Installs what the client imports. After the server is up, so that its own packages are those
@@ -313,12 +361,12 @@ impl Stages<'_> {
         if recipe.packages.is_empty() {
             return;
         }
-        let mut head: Vec<Word> = ["pip", "install", "-q"].map(Word::from).to_vec();
-        head.extend(recipe.packages.iter().map(|package| Word::from(package.value.as_str())));
-        self.stage("packages", "install", &Process { head, ..Process::default() });
+        let mut argv: Vec<Word> = ["pip", "install", "-q"].map(Word::from).to_vec();
+        argv.extend(recipe.packages.iter().map(|package| Word::from(package.value.as_str())));
+        self.stage("packages", "install", Process { argv, ..Process::default() });
     }
 
-    fn last(&mut self, process: &Process, mode: Mode) -> usize {
+    fn last(&mut self, process: Process, mode: Mode) -> usize {
         let (role, name) = match mode {
             Mode::Throughput => (Role::Client, "client"),
             Mode::Eval => (Role::Eval, "eval"),
@@ -328,15 +376,15 @@ impl Stages<'_> {
 }
 
 fn download(repository: &str, folder: Option<&str>, dataset: bool) -> Process {
-    let mut head: Vec<Word> = ["hf", "download"].map(Word::from).to_vec();
+    let mut argv: Vec<Word> = ["hf", "download"].map(Word::from).to_vec();
     if dataset {
-        head.extend(["--repo-type", "dataset"].map(Word::from));
+        argv.extend(["--repo-type", "dataset"].map(Word::from));
     }
-    head.push(Word::from(repository));
+    argv.push(Word::from(repository));
     if let Some(folder) = folder {
-        head.extend(["--local-dir", folder].map(Word::from));
+        argv.extend(["--local-dir", folder].map(Word::from));
     }
-    Process { head, ..Process::default() }
+    Process { argv, ..Process::default() }
 }
 
 /// Returns a set's tree, or an empty one where there is none.

@@ -1,6 +1,9 @@
 //! The whole corpus at once: every plan of every recipe, and every rule.
 
-use diag::{Diagnostics, slugs};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use diag::Diagnostics;
 use engine::Skipped;
 use engine::known::Known;
 
@@ -55,48 +58,48 @@ pub fn check(session: &mut eval::Session<'_>, corpus: &Corpus, known: &Known) ->
     let mut caller = Caller::new(session);
     let mut all: Vec<Vec<Built>> = Vec::new();
     for recipe in &corpus.recipes {
-        let jobs = matrix::matrix(recipe, &corpus.targets);
+        let jobs = jobs(recipe, corpus);
         checked.points += jobs.len();
         let built = build_all(&mut caller, corpus, recipe, &jobs, known, out);
         all.push(built);
     }
     // Before rules that evaluate what no point asks for.
     rules::unreached_branch::report(&caller.coverage(), corpus, &caller, out);
+    let mut findings = rules::engine_findings::Gathered::default();
+    let mut skipped = BTreeSet::new();
     for (recipe, built) in corpus.recipes.iter().zip(&all) {
-        rules::engine_findings::report(recipe, built, known, out, &mut checked.skipped);
+        findings.gather(recipe, built, known, &mut skipped);
         rules::field_without_effect::report(&mut caller, corpus, recipe, built, known, out);
     }
+    findings.report(out);
     checked.plans = all.into_iter().flatten().map(|built| built.plan).collect();
     checked.diagnostics.sort();
-    checked.skipped.sort();
-    checked.skipped.dedup();
+    checked.skipped = skipped.into_iter().collect();
     checked
 }
 
+/// Returns the jobs of a recipe, to be shared by plans.
+pub(crate) fn jobs(recipe: &Recipe, corpus: &Corpus) -> Vec<Arc<Job>> {
+    matrix::matrix(recipe, &corpus.targets).into_iter().map(Arc::new).collect()
+}
+
 /// Builds every plan of a recipe; what cannot be built is reported.
-fn build_all(
+pub(crate) fn build_all(
     caller: &mut Caller<'_, '_>,
     corpus: &Corpus,
     recipe: &Recipe,
-    jobs: &[Job],
+    jobs: &[Arc<Job>],
     known: &Known,
     out: &mut Diagnostics,
 ) -> Vec<Built> {
     let mut all = Vec::new();
     for target in corpus.targets_of(recipe) {
+        let Some(mut binding) = build::bind(caller, recipe, target, known, out) else { continue };
         for job in jobs {
             for mode in [Mode::Throughput, Mode::Eval] {
-                match build::build(caller, recipe, target, job, mode, known) {
+                match build::build(caller, &mut binding, job, mode) {
                     Ok(built) => all.push(built),
-                    Err(findings) => {
-                        // What has no place on a target has none at any point.
-                        let placeless =
-                            findings.iter().any(|one| one.slug == slugs::recipe::NO_PLACE_FOR_CHECKPOINT);
-                        out.extend(findings);
-                        if placeless {
-                            break;
-                        }
-                    }
+                    Err(findings) => out.extend(findings),
                 }
             }
         }

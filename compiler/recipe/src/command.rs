@@ -4,6 +4,8 @@
 //! name after the program's own words, `-n` for names of one letter, `--name` for others, the value
 //! as a word of its own unless it begins with a dash.
 
+use std::ops::Range;
+
 use diag::{Diagnostic, Diagnostics, Span, slugs};
 
 use crate::plan::Word;
@@ -30,17 +32,22 @@ pub struct Given {
     pub name_at: Option<Span>,
     /// Where a value that it took the place of was written.
     pub overrides: Option<Span>,
-    /// Its words in the argument list, the option itself first.
-    pub words: Vec<Word>,
+    /// Where its words are in the argument list, the option itself first.
+    pub words: Range<usize>,
     /// The value as written, where it is a set or a list.
     pub inside: Option<Tree>,
 }
 
-/// Returns the options that a set gives, in the documented order. Where a parser cares about order,
-/// a list of sets gives it.
-pub(crate) fn options(args: &Tree, spelling: Spelling, out: &mut Diagnostics) -> Vec<Given> {
+/// Adds the options that a set gives to an argument list, in the documented order. Where a parser
+/// cares about order, a list of sets gives it.
+pub(crate) fn options(
+    args: &Tree,
+    spelling: Spelling,
+    argv: &mut Vec<Word>,
+    out: &mut Diagnostics,
+) -> Vec<Given> {
     if let Node::List(parts) = &args.node {
-        return parts.iter().flat_map(|part| options(part, spelling, out)).collect();
+        return parts.iter().flat_map(|part| options(part, spelling, argv, out)).collect();
     }
     let Node::Set(fields) = &args.node else {
         let mut finding = Diagnostic::error(
@@ -51,10 +58,11 @@ pub(crate) fn options(args: &Tree, spelling: Spelling, out: &mut Diagnostics) ->
         out.push(finding);
         return Vec::new();
     };
-    fields.iter().filter_map(|field| option(field, spelling, out)).collect()
+    fields.iter().filter_map(|field| option(field, spelling, argv, out)).collect()
 }
 
-fn option(field: &Field, spelling: Spelling, out: &mut Diagnostics) -> Option<Given> {
+fn option(field: &Field, spelling: Spelling, words: &mut Vec<Word>, out: &mut Diagnostics) -> Option<Given> {
+    let start = words.len();
     if field.name.is_empty() || field.name.starts_with('-') {
         let mut finding = Diagnostic::error(
             slugs::recipe::DASHED_OPTION,
@@ -71,7 +79,6 @@ fn option(field: &Field, spelling: Spelling, out: &mut Diagnostics) -> Option<Gi
     } else {
         format!("--{}", field.name)
     };
-    let mut words = Vec::new();
     match &field.value.node {
         Node::Null | Node::Bool(false) => return None,
         Node::Bool(true) => words.push(Word::from(flag)),
@@ -84,10 +91,10 @@ fn option(field: &Field, spelling: Spelling, out: &mut Diagnostics) -> Option<Gi
         _ => match special(&field.value) {
             Some(Special::Repeat(items)) => {
                 for item in items {
-                    pair(&flag, value(item, &field.name, out)?, spelling, &mut words);
+                    pair(&flag, value(item, &field.name, out)?, spelling, words);
                 }
             }
-            _ => pair(&flag, value(&field.value, &field.name, out)?, spelling, &mut words),
+            _ => pair(&flag, value(&field.value, &field.name, out)?, spelling, words),
         },
     }
     Some(Given {
@@ -95,7 +102,7 @@ fn option(field: &Field, spelling: Spelling, out: &mut Diagnostics) -> Option<Gi
         at: field.value.at,
         name_at: field.name_at,
         overrides: field.overrides,
-        words,
+        words: start..words.len(),
         inside: matches!(field.value.node, Node::Set(_) | Node::List(_)).then(|| field.value.clone()),
     })
 }

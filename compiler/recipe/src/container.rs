@@ -7,7 +7,6 @@ use diag::{Diagnostic, Diagnostics, slugs};
 use crate::bridge::{Caller, Point};
 use crate::build::or_empty;
 use crate::command::{self, Spelling};
-use crate::context::Bound;
 use crate::plan::{Mount, Piece, Word};
 use crate::process;
 use crate::schema::{self, Record};
@@ -16,21 +15,25 @@ use crate::tree::Tree;
 use crate::words::word;
 
 /// What a target adds to a plan.
+#[derive(Clone, Debug)]
 pub(crate) struct Cluster {
     pub(crate) allocate: Option<Vec<Word>>,
     pub(crate) container: Vec<Word>,
     pub(crate) passed: BTreeMap<String, Word>,
     pub(crate) mounts: Vec<Mount>,
+    pub(crate) meter: Option<process::Process>,
 }
 
+/// Asks a target's functions for everything around the processes. They get no point, so the answer
+/// holds wherever as many GPUs are asked for.
 pub(crate) fn cluster(
     caller: &mut Caller<'_, '_>,
-    bound: &Bound<'_>,
+    target: &Target,
+    reference: &str,
     point: Point,
     workspace: &str,
     out: &mut Diagnostics,
 ) -> Option<Cluster> {
-    let target = bound.target;
     let env = optional(caller, target.env.as_ref(), point, out)?;
     let passed = process::variables(&or_empty(env), out);
     let mounts = match &target.mounts {
@@ -46,7 +49,7 @@ pub(crate) fn cluster(
     };
     let step = or_empty(optional(caller, target.scheduler.step.as_ref(), point, out)?);
     let options = or_empty(optional(caller, target.runtime.options.as_ref(), point, out)?);
-    let image = image_word(target, &bound.recipe.image.value);
+    let image = image_word(target, reference);
     let container = match target.runtime.kind {
         RuntimeKind::Pyxis => {
             if target.scheduler.kind != SchedulerKind::Slurm {
@@ -82,7 +85,11 @@ pub(crate) fn cluster(
             words
         }
     };
-    Some(Cluster { allocate, container, passed, mounts })
+    let meter = match optional(caller, target.meter.as_ref(), point, out)? {
+        Some(tree) => Some(process::process(&tree, "the meter", out)?),
+        None => None,
+    };
+    Some(Cluster { allocate, container, passed, mounts, meter })
 }
 
 /// `Some(None)` where nothing is declared; `None` where asking failed.
@@ -104,7 +111,9 @@ fn with_options(program: &str, options: &Tree, out: &mut Diagnostics) -> Vec<Wor
 }
 
 fn flags(options: &Tree, out: &mut Diagnostics) -> Vec<Word> {
-    command::options(options, Spelling::Joined, out).into_iter().flat_map(|given| given.words).collect()
+    let mut words = Vec::new();
+    command::options(options, Spelling::Joined, &mut words, out);
+    words
 }
 
 fn joined(flag: &str, value: &Word) -> Word {

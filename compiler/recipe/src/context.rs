@@ -1,28 +1,26 @@
-//! What the functions of recipes and targets are given: a point, bound to a target.
+//! What the functions of recipes and targets are given.
+//!
+//! A recipe's functions get the point and what it is bound to. A target's functions get only what a
+//! machine can know: how many GPUs are asked for, the checkpoint's place, the image, and holes; what
+//! is measured is none of a target's business.
 
+use diag::Diagnostics;
 use engine::known::{Checkpoint, Fact};
+use eval::Value;
 
+use crate::bridge::Caller;
 use crate::matrix;
 use crate::plan::Mode;
-use crate::recipe::{Quantization, Recipe, Speculative};
+use crate::recipe::{Model, Quantization, Recipe, Speculation, Speculative};
 use crate::schema::At;
 use crate::search::{Point, Workload};
 use crate::target::{Placement, Target};
 use crate::tree::{Node, Tree};
 
-/// A point bound to a target: everything that decides a plan but what the functions say.
-#[derive(Clone, Debug)]
-pub(crate) struct Bound<'a> {
-    pub(crate) recipe: &'a Recipe,
-    pub(crate) target: &'a Target,
-    pub(crate) point: &'a Point,
-    pub(crate) mode: Mode,
-    pub(crate) placement: Placement,
-    pub(crate) facts: Checkpoint,
-    pub(crate) speculative: Option<Speculative>,
-}
+/// Values by name.
+pub(crate) type Values = Vec<(&'static str, Value)>;
 
-/// Names of what functions are given, for those who document or check them.
+/// Names of what the functions of recipes are given, for those who document or check them.
 pub const NAMES: &[&str] = &[
     "tp",
     "pp",
@@ -48,11 +46,70 @@ pub const NAMES: &[&str] = &[
     "run",
     "result",
     "image",
+    "engine",
 ];
 
-/// Returns the argument of functions. `workspace` is absent while it is itself being asked for.
-pub(crate) fn context(bound: &Bound<'_>, workspace: Option<&str>) -> Tree {
-    let Bound { recipe, target, point, mode, .. } = bound;
+/// Names of what the functions of targets are given.
+pub const TARGET_NAMES: &[&str] = &["gpus", "model", "target", "port", "workspace", "run", "image", "engine"];
+
+/// Returns what is the same at every point of a recipe on a target, and also given to the target's
+/// functions.
+pub(crate) fn of_target(
+    caller: &mut Caller<'_, '_>,
+    recipe: &Recipe,
+    target: &Target,
+    placement: &Placement,
+    facts: &Checkpoint,
+    out: &mut Diagnostics,
+) -> Option<Values> {
+    let run = Tree::set(crate::words::HOLES.iter().map(|(name, _)| (*name, run(name))));
+    Some(vec![
+        ("model", caller.give(&model(&recipe.model, placement, facts), out)?),
+        ("target", caller.give(&hardware(target), out)?),
+        ("port", caller.give(&target.port, out)?),
+        ("run", caller.give(&run, out)?),
+        ("image", caller.give(&Tree::from(recipe.image.value.as_str()), out)?),
+        ("engine", caller.give(&Tree::from(recipe.engine.value.as_str()), out)?),
+    ])
+}
+
+/// Returns what is the same at every point of a recipe, and nothing to its targets.
+pub(crate) fn of_recipe(
+    caller: &mut Caller<'_, '_>,
+    recipe: &Recipe,
+    workspace: &str,
+    out: &mut Diagnostics,
+) -> Option<Values> {
+    let mut values = vec![
+        ("quantization", caller.give(&Tree::from(recipe.quantization.as_ref().map(quantization)), out)?),
+        ("role", caller.give(&Tree::from("agg"), out)?),
+        ("workspace", caller.give(&Tree::from(workspace), out)?),
+    ];
+    // A speculation that depends on the point is given with the point.
+    if !matches!(recipe.speculative, Speculation::PerPoint(_)) {
+        values.push(("speculative", self::given(caller, recipe.speculative.always(), out)?));
+    }
+    Some(values)
+}
+
+/// Returns a speculation as functions get it.
+pub(crate) fn given(
+    caller: &mut Caller<'_, '_>,
+    speculation: Option<&Speculative>,
+    out: &mut Diagnostics,
+) -> Option<Value> {
+    caller.give(&Tree::from(speculation.map(speculative)), out)
+}
+
+/// Returns what changes from point to point.
+pub(crate) fn of_point(
+    caller: &mut Caller<'_, '_>,
+    recipe: &Recipe,
+    target: &Target,
+    point: &Point,
+    mode: Mode,
+    out: &mut Diagnostics,
+) -> Option<Values> {
     let parallel = point.parallel;
     let (isl, osl, duration, scenario) = match point.workload {
         Workload::FixedSequence { isl, osl } => (Some(isl), Some(osl), None, "fixedSequence"),
@@ -66,18 +123,13 @@ pub(crate) fn context(bound: &Bound<'_>, workspace: Option<&str>) -> Tree {
             ("totalGb", Tree::from(matrix::dram_gb(point, target).and_then(|gb| i64::try_from(gb).ok()))),
         ])
     });
-    let result = Tree::set([(
-        "_word",
-        Tree::made(Node::List(vec![
-            Tree::from(format!("{}_", matrix::result_stem(recipe, point)).as_str()),
-            run("runner"),
-        ])),
-    )]);
+    let stem = Tree::from(format!("{}_", matrix::result_stem(recipe, point)).as_str());
+    let result = Tree::set([("_word", Tree::made(Node::List(vec![stem, run("runner")])))]);
     let mode = match mode {
         Mode::Throughput => "throughput",
         Mode::Eval => "eval",
     };
-    let mut fields = vec![
+    let fields = [
         ("tp", Tree::from(parallel.tp)),
         ("pp", Tree::from(parallel.pp)),
         ("ep", Tree::from(parallel.ep)),
@@ -92,18 +144,9 @@ pub(crate) fn context(bound: &Bound<'_>, workspace: Option<&str>) -> Tree {
         ("duration", Tree::from(duration)),
         ("kvOffload", Tree::from(kv_offload)),
         ("mode", Tree::from(mode)),
-        ("role", Tree::from("agg")),
-        ("quantization", Tree::from(recipe.quantization.as_ref().map(quantization))),
-        ("speculative", Tree::from(bound.speculative.as_ref().map(speculative))),
-        ("model", model(bound)),
-        ("target", hardware(target)),
-        ("port", target.port.clone()),
-        ("run", Tree::set(crate::words::HOLES.iter().map(|(name, _)| (*name, run(name))))),
         ("result", result),
-        ("image", Tree::from(recipe.image.value.as_str())),
     ];
-    fields.extend(workspace.map(|path| ("workspace", Tree::from(path))));
-    Tree::set(fields)
+    fields.into_iter().map(|(name, tree)| Some((name, caller.give(&tree, out)?))).collect()
 }
 
 fn run(name: &str) -> Tree {
@@ -134,9 +177,7 @@ fn speculative(speculative: &Speculative) -> Tree {
 }
 
 /// A fact that is not known is not there, so that a function that needs it says so.
-fn model(bound: &Bound<'_>) -> Tree {
-    let model = &bound.recipe.model;
-    let facts = &bound.facts;
+fn model(model: &Model, placement: &Placement, facts: &Checkpoint) -> Tree {
     let number = |fact: &Option<Fact<u64>>| {
         fact.as_ref().and_then(|fact| i64::try_from(fact.value).ok()).map(Tree::from)
     };
@@ -154,9 +195,9 @@ fn model(bound: &Bound<'_>) -> Tree {
         ("repository", Tree::from(model.repository.value.as_str())),
         ("prefix", Tree::from(model.prefix.value.as_str())),
         ("precision", Tree::from(model.precision.value.as_str())),
-        ("path", Tree::from(bound.placement.path.as_str())),
-        ("name", Tree::from(bound.placement.name.as_str())),
-        ("staged", Tree::from(bound.placement.staged)),
+        ("path", Tree::from(placement.path.as_str())),
+        ("name", Tree::from(placement.name.as_str())),
+        ("staged", Tree::from(placement.staged)),
     ];
     let known = known.into_iter().filter_map(|(name, value)| Some((name, value?)));
     Tree::set(given.into_iter().chain(known))

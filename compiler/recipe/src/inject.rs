@@ -70,20 +70,19 @@ impl Told {
             server.env.insert(name, Word::from(value));
         }
         for (name, value) in injection.args {
-            let name = name.trim_start_matches('-').to_owned();
-            let words = vec![Word::from(format!("--{name}")), Word::from(value.to_string())];
-            insert(server, Given { name, at: None, name_at: None, overrides: None, words, inside: None });
+            insert(server, name.trim_start_matches('-'), &value.to_string());
         }
         for (option, members) in injection.members {
             let name = option.trim_start_matches('-');
-            let Some(given) = server.options.iter_mut().find(|given| given.name == name) else { continue };
-            match given.words.last().and_then(Word::as_text).map(serde_json::from_str) {
+            let Some(given) = server.options.iter().find(|given| given.name == name) else { continue };
+            let Some(last) = server.argv.get_mut(given.words.clone()).and_then(|words| words.last_mut())
+            else {
+                continue;
+            };
+            match last.as_text().map(serde_json::from_str) {
                 Some(Ok(serde_json::Value::Object(mut all))) => {
                     all.extend(members);
-                    let text = serde_json::Value::Object(all).to_string();
-                    if let Some(last) = given.words.last_mut() {
-                        *last = Word::from(text);
-                    }
+                    *last = Word::from(serde_json::Value::Object(all).to_string());
                 }
                 _ => {
                     let mut finding = diag::Diagnostic::error(
@@ -99,9 +98,29 @@ impl Told {
 }
 
 /// Adds an option at its place in the documented order, in place of one that is there.
-fn insert(server: &mut Process, given: Given) {
-    match server.options.binary_search_by(|one| one.name.cmp(&given.name)) {
-        Ok(place) => server.options[place] = given,
-        Err(place) => server.options.insert(place, given),
+fn insert(server: &mut Process, name: &str, value: &str) {
+    let words = [Word::from(format!("--{name}")), Word::from(value)];
+    let place = server.options.partition_point(|one| one.name.as_str() < name);
+    let start = server.options.get(place).map_or(server.argv.len(), |next| next.words.start);
+    let replaced = match server.options.get(place) {
+        Some(same) if same.name == name => same.words.len(),
+        _ => 0,
+    };
+    server.argv.splice(start..start + replaced, words);
+    let given = Given {
+        name: name.to_owned(),
+        at: None,
+        name_at: None,
+        overrides: None,
+        words: start..start + 2,
+        inside: None,
+    };
+    if replaced == 0 {
+        server.options.insert(place, given);
+    } else {
+        server.options[place] = given;
+    }
+    for later in server.options.iter_mut().skip(place + 1) {
+        later.words = later.words.start + 2 - replaced..later.words.end + 2 - replaced;
     }
 }

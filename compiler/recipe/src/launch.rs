@@ -19,17 +19,25 @@ pub fn launch(engine: Engine, recipe: &Recipe, built: &Built, known: &Known) -> 
     let pinned = known.images.get(&recipe.image.value).and_then(|image| image.engine_version.as_ref());
     let stated = pinned.map(|fact| fact.value.as_str()).or(stated);
     let image = &recipe.image.value;
-    let head: Vec<String> = built.server.head.iter().map(text).collect();
-    let positionals = head
-        .iter()
-        .skip(head.len().saturating_sub(built.positionals))
-        .map(|word| Argument { name: word.clone(), words: vec![word.clone()] });
+    let server = built.plan.groups.get(built.group).and_then(|group| group.replicas.first());
+    let server = server.and_then(|replica| replica.ranks.first());
+    let argv = server.map_or(&[][..], |rank| rank.argv.as_slice());
+    let words = |range: std::ops::Range<usize>| -> Vec<String> {
+        argv.get(range).unwrap_or_default().iter().map(text).collect()
+    };
+    let positionals = words(built.program..built.server.head)
+        .into_iter()
+        .map(|word| Argument { name: word.clone(), words: vec![word] });
     let options = built
         .server
         .options
         .iter()
-        .map(|given| Argument { name: given.name.clone(), words: given.words.iter().map(text).collect() });
-    let environment = built.server.env.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+        .map(|given| Argument { name: given.name.clone(), words: words(given.words.clone()) });
+    let environment = server
+        .into_iter()
+        .flat_map(|rank| &rank.env)
+        .map(|(name, value)| (name.clone(), text(value)))
+        .collect();
     let chosen = engine::choose(engine, image, stated);
     let mut launch = Launch::new(chosen, image, positionals.chain(options).collect(), environment);
     launch.config = built.server.configs.first().map(|(_, tree)| json(tree));
@@ -49,7 +57,7 @@ pub fn launch(engine: Engine, recipe: &Recipe, built: &Built, known: &Known) -> 
     launch.hardware = Some(Hardware {
         sku: built.hardware.sku.value.clone(),
         architecture: built.hardware.architecture.value.clone(),
-        hbm: None,
+        hbm: built.hardware.hbm_mib.map(|mib| mib << 20),
         gpus_per_node: Some(built.hardware.gpus_per_node),
         dram: built.hardware.dram_mib.map(|mib| mib << 20),
     });

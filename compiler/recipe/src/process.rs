@@ -14,8 +14,10 @@ use crate::yaml;
 /// A process before it has a seat.
 #[derive(Clone, Default, Debug)]
 pub struct Process {
-    /// Words before the process's own options: wrappers, program, positional arguments.
-    pub head: Vec<Word>,
+    /// Its argument list.
+    pub argv: Vec<Word>,
+    /// How many words come before its own options: wrappers, program, positional arguments.
+    pub head: usize,
     /// Its options in the documented order.
     pub options: Vec<Given>,
     /// Its environment.
@@ -41,13 +43,6 @@ pub struct Process {
 }
 
 impl Process {
-    /// Returns the argument list.
-    #[must_use]
-    pub fn argv(&self) -> Vec<Word> {
-        let options = self.options.iter().flat_map(|given| given.words.iter());
-        self.head.iter().chain(options).cloned().collect()
-    }
-
     /// Returns the option of this name.
     #[must_use]
     pub fn option(&self, name: &str) -> Option<&Given> {
@@ -63,11 +58,12 @@ pub(crate) fn process(tree: &Tree, what: &'static str, out: &mut Diagnostics) ->
     let before = out.iter().count();
     let mut process = Process { at: tree.at, ..Process::default() };
     let wrappers = record.optional("wrappers", out, |tree, name, out| schema::list(tree, name, out, wrapper));
-    process.head.extend(wrappers.into_iter().flatten().flat_map(|wrapper: Process| wrapper.argv()));
+    process.argv.extend(wrappers.into_iter().flatten().flat_map(|wrapper: Process| wrapper.argv));
     let program = record.required("program", out, |tree, name, out| schema::list(tree, name, out, word));
-    process.head.extend(program.into_iter().flatten());
+    process.argv.extend(program.into_iter().flatten());
+    process.head = process.argv.len();
     if let Some(field) = record.field("args") {
-        process.options = command::options(&field.value, Spelling::Apart, out);
+        process.options = command::options(&field.value, Spelling::Apart, &mut process.argv, out);
     }
     if let Some(field) = record.field("env") {
         environment(&field.value, &mut process, out);

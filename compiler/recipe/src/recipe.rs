@@ -192,10 +192,7 @@ impl Recipe {
         wants.extend(self.cookbook.iter().map(|page| page.want("cookbook")));
         wants.extend(self.harness.iter().map(|harness| harness.want("harness")));
         if let Some(speculative) = self.speculative.always() {
-            wants.extend(speculative.draft.iter().map(|draft| Want::Checkpoint {
-                repository: draft.repository.value.clone(),
-                revision: draft.revision.value.clone(),
-            }));
+            wants.extend(speculative.draft.iter().map(Repository::want));
             let curve = speculative.acceptance.as_ref().and_then(|acceptance| acceptance.curve.as_ref());
             wants.extend(curve.and_then(|curve| curve.source.as_ref()).map(|source| source.want("curve")));
         }
@@ -208,6 +205,14 @@ impl Recipe {
     #[must_use]
     pub fn runner(&self) -> &str {
         self.targets.first().map_or("", |target| &target.value)
+    }
+}
+
+impl Repository {
+    /// Returns the checkpoint as a want.
+    #[must_use]
+    pub fn want(&self) -> Want {
+        Want::Checkpoint { repository: self.repository.value.clone(), revision: self.revision.value.clone() }
     }
 }
 

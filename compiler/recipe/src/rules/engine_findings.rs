@@ -10,64 +10,91 @@ use crate::build::Built;
 use crate::facts;
 use crate::inject;
 use crate::launch::launch;
-use crate::recipe::Recipe;
+use crate::plan::Mode;
+use crate::recipe::{Recipe, Speculative};
 use crate::schema::At;
 use crate::tree::{Node, Tree};
+
+/// Findings of a whole corpus: one that several recipes share is reported once.
+#[derive(Default)]
+pub(crate) struct Gathered {
+    seen: BTreeMap<(Option<Span>, Slug), Seen>,
+}
 
 /// One finding with the points at which it was made.
 struct Seen {
     diagnostic: Diagnostic,
-    points: BTreeSet<u32>,
+    /// By config key, the jobs at which it was made and how many jobs there are.
+    points: BTreeMap<String, (BTreeSet<u32>, usize)>,
 }
 
-pub(crate) fn report(
-    recipe: &Recipe,
-    built: &[Built],
-    known: &Known,
-    out: &mut Diagnostics,
-    skipped: &mut Vec<Skipped>,
-) {
-    let Some(engine) = Engine::parse(&recipe.engine.value) else { return };
-    let mut seen: BTreeMap<(Option<Span>, Slug), Seen> = BTreeMap::new();
-    let mut jobs = BTreeSet::new();
-    for one in built {
-        let job = one.plan.job.unwrap_or(0);
-        jobs.insert(job);
-        let report = engine::check(&launch(engine, recipe, one, known));
-        skipped.extend(report.skipped);
-        for finding in report.findings {
-            keep(&mut seen, diagnostic(&finding, recipe, one), job);
-        }
-        if let Some(speculative) = &one.speculative {
-            let checkpoint = facts::checkpoint(recipe, known);
-            if let Some(claim) = inject::claim(recipe, speculative, &checkpoint, known) {
-                for finding in engine::acceptance::judge(&claim) {
-                    keep(&mut seen, diagnostic(&finding, recipe, one), job);
-                }
+impl Gathered {
+    /// Applies the engine's rules to every server of a recipe.
+    pub(crate) fn gather(
+        &mut self,
+        recipe: &Recipe,
+        built: &[Built],
+        known: &Known,
+        skipped: &mut BTreeSet<Skipped>,
+    ) {
+        let Some(engine) = Engine::parse(&recipe.engine.value) else { return };
+        let jobs: BTreeSet<Option<u32>> = built.iter().map(|one| one.plan.job).collect();
+        let checkpoint = facts::checkpoint(recipe, known);
+        let mut judged: Vec<&Speculative> = Vec::new();
+        let mut looked: BTreeMap<(Option<u32>, Mode), Vec<&Built>> = BTreeMap::new();
+        for one in built {
+            // Clusters of one kind of machine often start the very same server.
+            let earlier = looked.entry((one.plan.job, one.plan.mode)).or_default();
+            if earlier.iter().any(|earlier| same_server(earlier, one)) {
+                continue;
+            }
+            earlier.push(one);
+            let report = engine::check(&launch(engine, recipe, one, known));
+            skipped.extend(report.skipped);
+            for finding in &report.findings {
+                self.keep(diagnostic(finding, recipe, one), recipe, one, jobs.len());
+            }
+            let Some(speculative) = &one.speculative else { continue };
+            if judged.contains(&speculative) {
+                continue;
+            }
+            judged.push(speculative);
+            let claim = inject::claim(recipe, speculative, &checkpoint, known);
+            for finding in claim.iter().flat_map(engine::acceptance::judge) {
+                // It is of the recipe, wherever it was noticed.
+                self.keep(diagnostic(&finding, recipe, one), recipe, one, 1);
             }
         }
     }
-    for Seen { mut diagnostic, points } in seen.into_values() {
-        if points.len() < jobs.len() {
-            let some: Vec<String> =
-                points.iter().take(4).map(|job| format!("{}#{job}", recipe.key.value)).collect();
-            let more = if points.len() > some.len() { ", …" } else { "" };
-            diagnostic = diagnostic.why(format!(
-                "at {} of {} points: {}{more}",
-                points.len(),
-                jobs.len(),
-                some.join(", ")
-            ));
+
+    fn keep(&mut self, diagnostic: Diagnostic, recipe: &Recipe, built: &Built, jobs: usize) {
+        let key = (diagnostic.span, diagnostic.slug);
+        let seen = self.seen.entry(key).or_insert_with(|| Seen { diagnostic, points: BTreeMap::new() });
+        let points = seen.points.entry(recipe.key.value.clone()).or_insert_with(|| (BTreeSet::new(), jobs));
+        points.0.insert(built.plan.job.unwrap_or(0));
+    }
+
+    /// Reports each finding once, with the points at which it was made unless it was made at all.
+    pub(crate) fn report(self, out: &mut Diagnostics) {
+        for Seen { mut diagnostic, points } in self.seen.into_values() {
+            let total: usize = points.values().map(|(_, jobs)| jobs).sum();
+            let ids: Vec<String> = points
+                .iter()
+                .flat_map(|(key, (jobs, _))| jobs.iter().map(move |job| format!("{key}#{job}")))
+                .collect();
+            if ids.len() < total {
+                let shown = ids.get(..ids.len().min(4)).unwrap_or_default().join(", ");
+                let more = if ids.len() > 4 { ", …" } else { "" };
+                diagnostic = diagnostic.why(format!("at {} of {total} points: {shown}{more}", ids.len()));
+            }
+            out.push(diagnostic);
         }
-        out.push(diagnostic);
     }
 }
 
-fn keep(seen: &mut BTreeMap<(Option<Span>, Slug), Seen>, diagnostic: Diagnostic, job: u32) {
-    seen.entry((diagnostic.span, diagnostic.slug))
-        .or_insert_with(|| Seen { diagnostic, points: BTreeSet::new() })
-        .points
-        .insert(job);
+/// Returns true if two plans start the same server on the same kind of machine.
+fn same_server(a: &Built, b: &Built) -> bool {
+    a.hardware == b.hardware && a.plan.groups.get(a.group) == b.plan.groups.get(b.group)
 }
 
 fn diagnostic(finding: &Finding, recipe: &Recipe, built: &Built) -> Diagnostic {
@@ -96,7 +123,8 @@ fn diagnostic(finding: &Finding, recipe: &Recipe, built: &Built) -> Diagnostic {
 fn place(about: &About, recipe: &Recipe, built: &Built) -> Option<Span> {
     let server = &built.server;
     // Words of the program that belong to no option come first.
-    let option = |index: &usize| server.options.get(index.checked_sub(built.positionals)?);
+    let option =
+        |index: &usize| server.options.get(index.checked_sub(server.head.saturating_sub(built.program))?);
     match about {
         About::Name(index) => option(index).map_or(server.at, |given| given.name_at.or(given.at)),
         About::Value(index, path) => match option(index) {

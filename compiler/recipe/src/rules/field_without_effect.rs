@@ -4,13 +4,17 @@
 //! effect either. The labels of a point are left out of the comparison, since they repeat the field
 //! itself.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use diag::{Diagnostic, Diagnostics, Span, slugs};
 use engine::known::Known;
 
 use crate::bridge::Caller;
-use crate::build::{self, Built};
+use crate::build::{self, Binding, Built};
 use crate::check::Corpus;
 use crate::inject;
+use crate::matrix::Job;
 use crate::plan::{Mode, Plan};
 use crate::recipe::{Download, Recipe, Speculation, Speculative};
 use crate::schema::At;
@@ -44,7 +48,7 @@ pub(crate) fn report(
         }
         let mut changed = recipe.clone();
         (trial.change)(&mut changed);
-        let same = concerned.all(|one| stays(caller, corpus, &changed, one, known));
+        let same = stay(caller, corpus, &changed, concerned, known);
         if same {
             let mut finding = Diagnostic::error(
                 slugs::recipe::FIELD_WITHOUT_EFFECT,
@@ -62,32 +66,48 @@ pub(crate) fn report(
     }
 }
 
-/// Returns true if a plan of the changed recipe is the plan that was built.
-fn stays(
+/// Returns true if every plan of the changed recipe is the plan that was built.
+fn stay<'b>(
     caller: &mut Caller<'_, '_>,
     corpus: &Corpus,
     changed: &Recipe,
-    built: &Built,
+    all: impl Iterator<Item = &'b Built>,
     known: &Known,
 ) -> bool {
-    let Some(target) = corpus.targets.iter().find(|target| target.name.value == built.plan.target) else {
-        return true;
-    };
-    let mut job = built.job.clone();
-    if let (Some(entry), Some(scenario)) = (job.point.entry, changed.scenarios.get(job.point.scenario)) {
-        job.point.workload = scenario.workload.clone();
-        if let Some(entry) = scenario.search.get(entry) {
-            job.point.kv_offload.clone_from(&entry.kv_offload);
+    let mut bindings: BTreeMap<&str, Binding<'_>> = BTreeMap::new();
+    for built in all {
+        let name = built.plan.target.as_str();
+        if !bindings.contains_key(name) {
+            let target = corpus.targets.iter().find(|target| target.name.value == name);
+            let bound = target
+                .and_then(|target| build::bind(caller, changed, target, known, &mut Diagnostics::new()));
+            let Some(bound) = bound else { return false };
+            bindings.insert(name, bound);
+        }
+        let Some(binding) = bindings.get_mut(name) else { return false };
+        let mut job = Job::clone(&built.job);
+        if let (Some(entry), Some(scenario)) = (job.point.entry, changed.scenarios.get(job.point.scenario)) {
+            job.point.workload = scenario.workload.clone();
+            if let Some(entry) = scenario.search.get(entry) {
+                job.point.kv_offload.clone_from(&entry.kv_offload);
+            }
+        }
+        // A change that makes a function fail is a change.
+        let again = build::build(caller, binding, &Arc::new(job), built.plan.mode);
+        if !again.is_ok_and(|again| same(&again.plan, &built.plan)) {
+            return false;
         }
     }
-    // A change that makes a function fail is a change.
-    build::build(caller, changed, target, &job, built.plan.mode, known)
-        .is_ok_and(|again| unlabelled(again.plan) == unlabelled(built.plan.clone()))
+    true
 }
 
-fn unlabelled(mut plan: Plan) -> Plan {
-    plan.points.clear();
-    plan
+/// Returns true if two plans do the same, whatever their points are called.
+fn same(a: &Plan, b: &Plan) -> bool {
+    let Plan { points: _, recipe: _, job: _, target, mode, image, allocate, container, passed, .. } = a;
+    (target, mode, image, allocate, container, passed)
+        == (&b.target, &b.mode, &b.image, &b.allocate, &b.container, &b.passed)
+        && (&a.secrets, &a.mounts, &a.pools, &a.groups, &a.files, a.finish, &a.wants)
+            == (&b.secrets, &b.mounts, &b.pools, &b.groups, &b.files, b.finish, &b.wants)
 }
 
 fn trials(recipe: &Recipe, known: &Known) -> Vec<Trial> {
