@@ -26,8 +26,9 @@ mod workspace;
 
 use std::process::ExitCode;
 
-use arguments::{Arguments, Verb};
-use clap::Parser as _;
+use arguments::{Arguments, Format, Verb};
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser as _};
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(screen::report_panic));
@@ -38,6 +39,10 @@ fn main() -> ExitCode {
 fn run() -> ExitCode {
     let arguments = Arguments::parse();
     let options = arguments.options;
+    if options.format == Format::Nix && !matches!(arguments.verb, Verb::Eval(_)) {
+        let message = "`--format nix` is for `recipec eval` alone";
+        Arguments::command().error(ErrorKind::InvalidValue, message).exit();
+    }
     let outcome = match &arguments.verb {
         Verb::Check(verb) => check::run(verb, &options),
         Verb::Plan(verb) => plan::run(verb, &options),

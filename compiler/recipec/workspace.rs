@@ -21,6 +21,10 @@ pub(crate) struct Workspace {
 /// The folders below `manifests/` that hold no manifests of recipes.
 const NO_RECIPES: [&str; 3] = ["manifests/lib/", "manifests/targets/", "manifests/policy/"];
 
+fn holds_recipes(path: &str) -> bool {
+    !NO_RECIPES.iter().any(|folder| path.starts_with(folder))
+}
+
 impl Workspace {
     /// Finds the root and sorts the operands into keys and files.
     pub(crate) fn open(root: Option<&Path>, operands: &[String]) -> Result<Self, Diagnostic> {
@@ -36,8 +40,19 @@ impl Workspace {
                     .help("change into a checkout that has one, or name it with `--root DIR`"));
             }
         };
-        let files = files.into_iter().map(|file| below(&root, Path::new(file))).collect::<Result<_, _>>()?;
-        Ok(Self { root, keys: keys.into_iter().cloned().collect(), files })
+        let mut named = Vec::new();
+        for file in files {
+            let path = below(&root, Path::new(file))?;
+            // A folder means the manifests in it.
+            let inside = Root::open(Path::new(file)).is_ok();
+            let found = if inside {
+                root.walk(&path, ".nix").map_err(|error| unreadable(file, &error))?
+            } else {
+                vec![path]
+            };
+            named.extend(found);
+        }
+        Ok(Self { root, keys: keys.into_iter().cloned().collect(), files: named })
     }
 
     /// Returns the manifests to load, relative to the root, sorted: those named as files if nothing
@@ -52,7 +67,7 @@ impl Workspace {
     /// Returns all manifests of the root and those named as files, sorted.
     pub(crate) fn all_manifests(&self) -> Result<Vec<String>, Diagnostic> {
         let mut all = self.below("manifests")?;
-        all.retain(|path| !NO_RECIPES.iter().any(|folder| path.starts_with(folder)));
+        all.retain(|path| holds_recipes(path));
         all.extend(self.files.iter().cloned());
         all.sort_unstable();
         all.dedup();
