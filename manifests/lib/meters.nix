@@ -9,4 +9,17 @@
       filename = "gpu_metrics.csv";
     };
   };
+
+  amd = {
+    program = [ "amd-smi" "metric" ];
+    args = {
+      power = true;
+      clock = true;
+      temperature = true;
+      usage = true;
+      watch = 1;
+      csv = true;
+      file = "gpu_metrics.csv";
+    };
+  };
 }

@@ -13,4 +13,11 @@
 
   # Gives a list or a scalar as JSON text. A plain set is JSON without being told.
   json = value: { _json = value; };
+
+  # A port of the job's own: jobs that share a node do not meet. The job's number, reduced to
+  # `count` ports, is added to `first`.
+  jobPort = first: count: { _run = "port"; base = first; modulus = count; };
+
+  # The port `distance` above another.
+  portAfter = distance: port: if builtins.isInt port then port + distance else port // { base = port.base + distance; };
 }

@@ -83,7 +83,8 @@ pub(crate) fn of_recipe(
     let mut values = vec![
         ("quantization", caller.give(&Tree::from(recipe.quantization.as_ref().map(quantization)), out)?),
         ("role", caller.give(&Tree::from("agg"), out)?),
-        ("workspace", caller.give(&Tree::from(workspace), out)?),
+        // Recipes write `${workspace}/…`, whether or not the target's own path ends with a slash.
+        ("workspace", caller.give(&Tree::from(workspace.trim_end_matches('/')), out)?),
     ];
     // A speculation that depends on the point is given with the point.
     if !matches!(recipe.speculative, Speculation::PerPoint(_)) {
