@@ -2,6 +2,7 @@
 //! clients: what a process receives is what the plan says, byte for byte.
 
 mod gate;
+mod hub;
 pub mod judges;
 pub mod plans;
 mod processes;
@@ -58,6 +59,25 @@ fn scripts_are_clean_for_shellcheck() {
             bench.plain("shellcheck").args(["--severity=style", "--shell=bash"]).arg(&path).output().unwrap();
         assert!(ran.status.success(), "{name}:\n{}", String::from_utf8_lossy(&ran.stdout));
     }
+}
+
+/// The scripts in `fixtures/emit` are there to be read; `UPDATE=1` writes them anew.
+#[test]
+fn scripts_look_as_they_did() {
+    let mut old = Vec::new();
+    for (name, file) in [("slurm, squash file imported on the node", "slurm.sh"), ("docker", "docker.sh")] {
+        let (_, case) = kinds("/workspace").into_iter().find(|(kind, _)| *kind == name).unwrap();
+        let path = crate::support::repository().join("fixtures/emit").join(file);
+        let text = case.script().text;
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, &text).unwrap();
+        }
+        if std::fs::read_to_string(&path).ok().as_deref() != Some(text.as_str()) {
+            old.push(file);
+        }
+    }
+    assert!(old.is_empty(), "{old:?} would be written differently now: read `UPDATE=1 cargo test scripts_look`'s difference");
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn without_prefix(word: &Word, prefix: &str, holes: &Holes) -> String {
     for (index, piece) in word.pieces().iter().enumerate() {
         match piece {
             recipe::plan::Piece::Text(text) if index == 0 => {
-                rest.push_text(text.strip_prefix(prefix).unwrap_or(text))
+                rest.push_text(text.strip_prefix(prefix).unwrap_or(text));
             }
             recipe::plan::Piece::Text(text) => rest.push_text(text),
             recipe::plan::Piece::Hole(hole) => rest.push_hole(hole.clone()),

@@ -7,7 +7,6 @@ use lock::pin::{Entry, Pin};
 use recipe::plan::{Group, Plan, Rank, Ready, Role, Word};
 
 use recipe::want::Want;
-
 use crate::bash::Bash;
 use crate::gate::{Checkpoint, Place};
 use crate::holes::Holes;
@@ -29,7 +28,7 @@ pub(crate) fn write(
         for (number, rank) in ranks(group).enumerate() {
             bash.comment(&format!("{}: {}", group.kind, name(&names, index, number)));
             bash.function(&format!("process_{index}_{number}"), |bash| {
-                process(bash, plan, group, rank, lock, holes)
+                process(bash, plan, group, rank, lock, holes);
             });
         }
     }
@@ -127,11 +126,11 @@ fn downloaded<'l>(plan: &Plan, argv: &[Word], lock: &'l Lock) -> Option<(usize, 
 
 /// Makes a download fetch the locked commit, whatever the branch says by now.
 fn pin_download(argv: &mut Vec<Word>, at: usize, commit: &str) {
-    if let Some(revision) = argv.iter().position(|word| word.as_text() == Some("--revision")) {
-        if let Some(value) = argv.get_mut(revision + 1) {
-            *value = commit.into();
-            return;
-        }
+    if let Some(revision) = argv.iter().position(|word| word.as_text() == Some("--revision"))
+        && let Some(value) = argv.get_mut(revision + 1)
+    {
+        *value = commit.into();
+        return;
     }
     argv.insert(at + 1, "--revision".into());
     argv.insert(at + 2, commit.into());
