@@ -33,6 +33,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ),
     ("staged", "a download of a staged path stands for the checkpoint's repository at its commit"),
     ("client marker", "the recorder writes AIPERF before the client's own words"),
+    ("no realpath", "the recorder had no `realpath`, so one launcher's container has no image in its record"),
     ("eval", "the record has the arguments of a library call; framework and port are compared"),
 ];
 
@@ -199,11 +200,21 @@ fn compare_cluster(row: &Value, plan: &Value, found: &mut Vec<String>) {
         .map(|argv| engine::canonical_plain(&words(argv)));
     compare("allocation", &json!(theirs), &json!(ours), found);
     let mut theirs = words(&row["container_argv"]);
-    // The entry: upstream's script and the shell before it.
-    theirs.truncate(theirs.len() - 2);
     let mut ours = words(&plan["container"]);
-    let their_export = take_export(&mut theirs);
-    let our_export = take_export(&mut ours);
+    let (their_export, our_export) = if theirs[0] == "docker" {
+        // The entry: upstream's script, which its image's `bash` runs.
+        theirs.truncate(theirs.len() - 1);
+        (take_docker_environment(&mut theirs), take_docker_environment(&mut ours))
+    } else {
+        // The entry: upstream's script and the shell before it.
+        theirs.truncate(theirs.len() - 2);
+        (take_export(&mut theirs), take_export(&mut ours))
+    };
+    // Where the recorder had no `realpath`, it wrote no image.
+    if theirs.iter().any(|word| word == "--container-image=") {
+        theirs.retain(|word| word != "--container-image=");
+        ours.retain(|word| !word.starts_with("--container-image="));
+    }
     compare(
         "container",
         &json!(engine::canonical_plain(&theirs)),
@@ -225,6 +236,25 @@ fn take_export(argv: &mut Vec<String>) -> BTreeSet<String> {
     };
     let word = argv.remove(place);
     word["--export=".len()..].split(',').map(str::to_owned).collect()
+}
+
+/// Takes what Docker is told of the environment and of the entry, and spells its short options out.
+/// Returns the variables that it gives a value; the others are the job's own.
+fn take_docker_environment(argv: &mut Vec<String>) -> BTreeSet<String> {
+    let mut given = BTreeSet::new();
+    let mut rest = Vec::new();
+    let mut words = std::mem::take(argv).into_iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "-e" | "--env" => given.extend(words.next().filter(|variable| variable.contains('='))),
+            "-v" => rest.push("--volume".to_owned()),
+            "-w" => rest.push("--workdir".to_owned()),
+            entry if entry.starts_with("--entrypoint") => {}
+            _ => rest.push(word),
+        }
+    }
+    *argv = rest;
+    given
 }
 
 fn compare_server(recipe: &Recipe, row: &Value, plan: &Value, found: &mut Vec<String>) {

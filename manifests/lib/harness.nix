@@ -23,8 +23,9 @@ in
   };
 
   # Random tokens of fixed lengths in a closed loop: ten prompts and two warm-ups for each
-  # concurrent request. Drafting makes the text matter, so it goes through the chat template then.
-  servingClient = { backend }: { model, port, workspace, isl, osl, conc, speculative, result, ... }: {
+  # concurrent request. Drafting makes the text matter, so it goes through the chat template then,
+  # and where a recipe asks for it.
+  servingClient = { backend, chatTemplate ? false, more ? { } }: { model, port, workspace, isl, osl, conc, speculative, result, ... }: {
     program = [ "python3" "${workspace}/utils/bench_serving/benchmark_serving.py" ];
     args = {
       model = model.name;
@@ -43,8 +44,8 @@ in
       percentile-metrics = "ttft,tpot,itl,e2el";
       result-dir = "/workspace/";
       result-filename = word [ result ".json" ];
-      use-chat-template = speculative != null;
-    };
+      use-chat-template = speculative != null || chatTemplate;
+    } // more;
   };
 
   # What the serving client imports and most engine images lack.

@@ -27,7 +27,8 @@
     squash = "/tmp/gharunner/squash";
     import = "compute";
     options = { container-mount-home = true; };
-    workspace = "/workspace";
+    # One family of images has its engine installed under /workspace, where a mount would hide it.
+    workspace = { image, ... }: if builtins.match ".*deepseek-v4-blackwell.*" image != null then "/ix" else "/workspace";
   };
 
   mounts = { run, workspace, ... }: [

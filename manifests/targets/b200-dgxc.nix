@@ -31,7 +31,8 @@
     squash = "/home/sa-shared/containers";
     import = "compute";
     options = { no-container-mount-home = true; };
-    workspace = "/workspace";
+    # One family of images has its engine installed under /workspace, where a mount would hide it.
+    workspace = { image, ... }: if builtins.match ".*deepseek-v4-blackwell.*" image != null then "/ix" else "/workspace";
   };
 
   mounts = { run, workspace, model, ... }: [
@@ -51,8 +52,15 @@
   checkpoints = {
     named = "path";
     staged = {
+      "deepseek-ai/DeepSeek-R1-0528" = "/lustre/fsw/models/dsr1-0528-fp8";
+      "deepseek-ai/DeepSeek-V4-Pro" = "/lustre/fsw/models/deepseek-v4-pro";
+      "moonshotai/Kimi-K3" = "/lustre/fsw/models/Kimi-K3";
+      "nvidia/DeepSeek-R1-0528-FP4-V2" = "/scratch/fsw/models/DeepSeek-R1-0528-NVFP4-v2";
+      "nvidia/GLM-5.2-NVFP4" = "/lustre/fsw/gharunners/models/GLM-5.2-NVFP4";
+      "nvidia/MiniMax-M3-NVFP4" = "/scratch/fsw/models/MiniMax-M3-NVFP4";
       "nvidia/Qwen3.5-397B-A17B-NVFP4" = "/lustre/fsw/models/Qwen3.5-397B-A17B-NVFP4";
       "nvidia/Qwen3.5-397B-A17B-NVFP4-V2" = "/scratch/fsw/models/Qwen3.5-397B-A17B-NVFP4-V2";
+      "Qwen/Qwen3.5-397B-A17B-FP8" = "/lustre/fsw/models/Qwen3.5-397B-A17B-FP8";
     };
   };
 

@@ -18,7 +18,6 @@ in
   runtime = {
     kind = "docker";
     options = { run, ... }: {
-      rm = true;
       network = "host";
       name = word [ "bmk-server-" run.runner ];
       device = repeat [ "/dev/kfd" "/dev/dri" ];

@@ -20,7 +20,6 @@ in
   runtime = {
     kind = "docker";
     options = { gpus, run, ... }: {
-      rm = true;
       pull = "missing";
       name = word [ "bmk-server-" run.runner ];
       runtime = "nvidia";

@@ -19,6 +19,11 @@ let
   };
 in
 {
+  fp8 = family // {
+    repository = "Qwen/Qwen3.5-397B-A17B-FP8";
+    precision = "fp8";
+  };
+
   nvfp4 = family // {
     repository = "nvidia/Qwen3.5-397B-A17B-NVFP4";
     precision = "fp4";
