@@ -4,7 +4,7 @@
 //! where the generator begins, `RECIPEC_NIX` where the recent Nix is or shall be installed.
 
 mod generator;
-mod judge;
+pub mod judge;
 mod random;
 mod term;
 
@@ -68,9 +68,8 @@ fn ours(text: &str) -> Result<String, String> {
 fn disagreements(judge: &Judge, terms: &[Term]) -> Vec<(usize, Result<String, String>, Option<String>)> {
     let texts: Vec<String> = terms.iter().map(Term::text).collect();
     let theirs = judge.ask(&texts);
-    let allowed = |text: &str| {
-        !judge.is_reference() && CHANGED_SINCE.iter().any(|(about, _)| text.contains(about))
-    };
+    let allowed =
+        |text: &str| !judge.is_reference() && CHANGED_SINCE.iter().any(|(about, _)| text.contains(about));
     let mut found = Vec::new();
     for (index, (text, theirs)) in texts.iter().zip(theirs).enumerate() {
         let ours = ours(text);

@@ -101,7 +101,8 @@ impl Generator {
     fn leaf(&mut self, kind: Kind) -> Term {
         match kind {
             Kind::Int => {
-                let all = ["0", "1", "2", "3", "7", "64", "1000000", "9223372036854775807", "4611686018427387904"];
+                let all =
+                    ["0", "1", "2", "3", "7", "64", "1000000", "9223372036854775807", "4611686018427387904"];
                 Term::leaf(*self.random.pick(&all))
             }
             Kind::Float => {
@@ -112,17 +113,42 @@ impl Generator {
             Kind::Text => self.literal(),
             Kind::Ints | Kind::Texts | Kind::Mixed => Term::leaf("[ ]"),
             Kind::Set => Term::leaf("{ a = 1; b = 2; }"),
-            Kind::Function => Term::leaf(*self.random.pick(&["(x: x)", "(x: x + 1)", "(builtins.add 1)", "(_: 4)"])),
+            Kind::Function => {
+                Term::leaf(*self.random.pick(&["(x: x)", "(x: x + 1)", "(builtins.add 1)", "(_: 4)"]))
+            }
             Kind::Null => Term::leaf("null"),
         }
     }
 
     fn literal(&mut self) -> Term {
         let all = [
-            "\"\"", "\"a\"", "\"b\"", "\"abab\"", "\"é\"", "\"a b\"", "\"a\\nb\"", "\"\\\"\\\\\"", "\"\\${a}\"",
-            "\"$${a}\"", "\"1.2.3\"", "\"2.3pre1\"", "\"a/b/c\"", "\"/x/y\"", "\"foo-1.0\"", "\"tp=4,ep=1\"",
-            "''a''", "''\n  a\n    b\n''", "''\n\ta\n  b''", "'' ''${a} ''", "''a''\\nb''", "''  x\n   y\n  ''",
-            "\"a\\tb\"", "''$''", "''\n  \n   a\n  ''", "'''''''", "''${\"a\"}\n  b''",
+            "\"\"",
+            "\"a\"",
+            "\"b\"",
+            "\"abab\"",
+            "\"é\"",
+            "\"a b\"",
+            "\"a\\nb\"",
+            "\"\\\"\\\\\"",
+            "\"\\${a}\"",
+            "\"$${a}\"",
+            "\"1.2.3\"",
+            "\"2.3pre1\"",
+            "\"a/b/c\"",
+            "\"/x/y\"",
+            "\"foo-1.0\"",
+            "\"tp=4,ep=1\"",
+            "''a''",
+            "''\n  a\n    b\n''",
+            "''\n\ta\n  b''",
+            "'' ''${a} ''",
+            "''a''\\nb''",
+            "''  x\n   y\n  ''",
+            "\"a\\tb\"",
+            "''$''",
+            "''\n  \n   a\n  ''",
+            "'''''''",
+            "''${\"a\"}\n  b''",
         ];
         Term::leaf(*self.random.pick(&all))
     }
@@ -130,7 +156,10 @@ impl Generator {
     /// Constructs that fit around anything.
     fn around(&mut self, kind: Kind, depth: usize) -> Term {
         match self.random.below(13) {
-            0 => Term::of("if @ then @ else @", [self.of(Kind::Bool, depth), self.of(kind, depth), self.of(kind, depth)]),
+            0 => Term::of(
+                "if @ then @ else @",
+                [self.of(Kind::Bool, depth), self.of(kind, depth), self.of(kind, depth)],
+            ),
             1 | 2 => self.let_in(kind, depth),
             3 => {
                 let (name, inner) = (self.name(), *self.random.pick(&KINDS));
@@ -159,7 +188,10 @@ impl Generator {
             }
             8 => {
                 let (name, other) = (self.name(), self.name());
-                Term::of(&format!("{{ {name} = @; }}.{other} or (@)"), [self.of(kind, depth), self.of(kind, depth)])
+                Term::of(
+                    &format!("{{ {name} = @; }}.{other} or (@)"),
+                    [self.of(kind, depth), self.of(kind, depth)],
+                )
             }
             9 => {
                 let name = self.name();
@@ -205,7 +237,8 @@ impl Generator {
         let names = [(first.clone(), one), (second.clone(), two)];
         let body = self.within(&names, |g| g.of(kind, depth));
         if self.random.once_in(4) {
-            let template = format!("let inherit (rec {{ {first} = @; {second} = @; }}) {first} {second}; in @");
+            let template =
+                format!("let inherit (rec {{ {first} = @; {second} = @; }}) {first} {second}; in @");
             return Term::of(&template, [earlier, later, body]);
         }
         Term::of(&format!("let {first} = @; {second} = @; in @"), [earlier, later, body])
@@ -259,9 +292,18 @@ impl Generator {
             20 => self.two("builtins.compareVersions @ @", Text, depth),
             21 => Term::of("builtins.getAttr \"b\" @", [self.of(Set, depth)]),
             22 => Term::of("builtins.fromJSON (builtins.toJSON @)", [self.of(Int, depth)]),
-            23 => Term::of("builtins.length (builtins.filter (e: @) @)", [self.of(Bool, depth), self.of(Ints, depth)]),
-            24 => Term::of("builtins.foldl' (p: q: if p < q then q else p) @ @", [self.of(Int, depth), self.of(Ints, depth)]),
-            _ => Term::of("{ __functor = self: p: p + self.n; n = @; } @", [self.of(Int, depth), self.of(Int, depth)]),
+            23 => Term::of(
+                "builtins.length (builtins.filter (e: @) @)",
+                [self.of(Bool, depth), self.of(Ints, depth)],
+            ),
+            24 => Term::of(
+                "builtins.foldl' (p: q: if p < q then q else p) @ @",
+                [self.of(Int, depth), self.of(Ints, depth)],
+            ),
+            _ => Term::of(
+                "{ __functor = self: p: p + self.n; n = @; } @",
+                [self.of(Int, depth), self.of(Int, depth)],
+            ),
         }
     }
 
@@ -273,7 +315,10 @@ impl Generator {
             3 => self.two("@ / @", Float, depth),
             4 => Term::of("@ - @", [self.of(Int, depth), self.of(Float, depth)]),
             5 => Term::of("builtins.mul @ 2.0", [self.of(Int, depth)]),
-            6 => Term::of("builtins.fromJSON @", [Term::leaf(*self.random.pick(&["\"1.5\"", "\"1e3\"", "\"-0.0\"", "\"1E400\""]))]),
+            6 => Term::of(
+                "builtins.fromJSON @",
+                [Term::leaf(*self.random.pick(&["\"1.5\"", "\"1e3\"", "\"-0.0\"", "\"1E400\""]))],
+            ),
             _ => Term::of("builtins.stringLength @ + 0.5", [self.of(Text, depth)]),
         }
     }
@@ -332,8 +377,14 @@ impl Generator {
                 Term::of("builtins.substring @ @ @", bounds)
             }
             5 => Term::of("builtins.concatStringsSep @ @", [self.of(Text, 0), self.of(Texts, depth)]),
-            6 => Term::of("builtins.replaceStrings @ @ @", [self.of(Texts, depth), self.of(Texts, depth), self.of(Text, depth)]),
-            7 => Term::of("builtins.replaceStrings [ \"a\" \"\" ] [ @ \"_\" ] @", [self.of(Text, 0), self.of(Text, depth)]),
+            6 => Term::of(
+                "builtins.replaceStrings @ @ @",
+                [self.of(Texts, depth), self.of(Texts, depth), self.of(Text, depth)],
+            ),
+            7 => Term::of(
+                "builtins.replaceStrings [ \"a\" \"\" ] [ @ \"_\" ] @",
+                [self.of(Text, 0), self.of(Text, depth)],
+            ),
             8 => Term::of("builtins.typeOf @", [self.of_any(depth)]),
             9 | 10 => {
                 let kind = *self.random.pick(&[Int, Float, Bool, Text, Null, Mixed, Texts, Set]);
@@ -377,7 +428,9 @@ impl Generator {
             9 => Term::of("builtins.sort (p: q: p > q) @", [self.of(Ints, depth)]),
             10 => Term::of("builtins.attrValues @", [self.of(Set, depth)]),
             11 => Term::of("builtins.concatMap (e: [ e @ ]) @", [self.of(Int, depth), self.of(Ints, depth)]),
-            12 => Term::of("(builtins.partition (e: @) @).right", [self.of(Bool, depth), self.of(Ints, depth)]),
+            12 => {
+                Term::of("(builtins.partition (e: @) @).right", [self.of(Bool, depth), self.of(Ints, depth)])
+            }
             13 => Term::of("builtins.tail @", [self.of(Ints, depth)]),
             14 => Term::of("builtins.catAttrs \"a\" [ @ @ ]", [self.of(Set, depth), self.of(Set, depth)]),
             _ => Term::of("builtins.concatLists [ @ @ ]", [self.of(Ints, depth), self.of(Ints, depth)]),
@@ -394,7 +447,10 @@ impl Generator {
             6 => Term::of("builtins.splitVersion @", [self.of(Text, depth)]),
             7 => Term::of("map (e: e + @) @", [self.of(Text, depth), self.of(Texts, depth)]),
             8 => Term::of("map toString @", [self.of(Kind::Ints, depth)]),
-            _ => Term::of("builtins.filter builtins.isString (builtins.split @ @)", [self.pattern(3), self.of(Text, depth)]),
+            _ => Term::of(
+                "builtins.filter builtins.isString (builtins.split @ @)",
+                [self.pattern(3), self.of(Text, depth)],
+            ),
         }
     }
 
@@ -403,13 +459,14 @@ impl Generator {
             0 | 1 => Term::of("[ @ @ @ ]", [self.of_any(depth), self.of_any(depth), self.of_any(depth)]),
             2 => Term::of("builtins.split @ @", [self.pattern(3), self.subject()]),
             3 => Term::of("builtins.match @ @", [self.pattern(3), self.subject()]),
-            4 => Term::of("[ (builtins.match @ @) (builtins.split @ @) ]", [
-                self.pattern(4),
-                self.subject(),
-                self.pattern(4),
-                self.subject(),
-            ]),
-            5 => Term::of("builtins.genericClosure { startSet = [ { key = @; } ]; operator = e: if e.key < 5 && e.key > 0 - 5 then [ { key = e.key + 1; } { key = e.key + 2; } ] else [ ]; }", [self.of(Kind::Int, 0)]),
+            4 => Term::of(
+                "[ (builtins.match @ @) (builtins.split @ @) ]",
+                [self.pattern(4), self.subject(), self.pattern(4), self.subject()],
+            ),
+            5 => Term::of(
+                "builtins.genericClosure { startSet = [ { key = @; } ]; operator = e: if e.key < 5 && e.key > 0 - 5 then [ { key = e.key + 1; } { key = e.key + 2; } ] else [ ]; }",
+                [self.of(Kind::Int, 0)],
+            ),
             6 => Term::of("map (e: builtins.typeOf e) @", [self.of(Kind::Mixed, depth)]),
             _ => Term::of("@ ++ @", [self.of(Kind::Mixed, depth), self.of(Kind::Ints, depth)]),
         }
@@ -426,13 +483,19 @@ impl Generator {
             8 => Term::of("{ \"a b\" = @; \"${@}\" = 2; }", [self.of(Int, depth), self.of(Text, depth)]),
             9 => Term::of("builtins.mapAttrs (n: e: @) @", [self.of(Int, depth), self.of(Set, depth)]),
             10 => Term::of("builtins.mapAttrs (n: e: n + toString e) @", [self.of(Set, depth)]),
-            11 => Term::of("builtins.listToAttrs [ { name = @; value = @; } { name = \"a\"; value = 1; } ]", [self.of(Text, depth), self.of(Int, depth)]),
+            11 => Term::of(
+                "builtins.listToAttrs [ { name = @; value = @; } { name = \"a\"; value = 1; } ]",
+                [self.of(Text, depth), self.of(Int, depth)],
+            ),
             12 => Term::of("builtins.removeAttrs @ @", [self.of(Set, depth), self.of(Kind::Texts, depth)]),
             13 => self.two("builtins.intersectAttrs @ @", Set, depth),
             14 => Term::of("builtins.tryEval @", [self.of(Int, depth)]),
             15 => Term::of("builtins.groupBy toString @", [self.of(Kind::Ints, depth)]),
             16 => Term::of("builtins.parseDrvName @", [self.of(Text, depth)]),
-            17 => Term::of("builtins.zipAttrsWith (n: vs: builtins.length vs) [ @ @ ]", [self.of(Set, depth), self.of(Set, depth)]),
+            17 => Term::of(
+                "builtins.zipAttrsWith (n: vs: builtins.length vs) [ @ @ ]",
+                [self.of(Set, depth), self.of(Set, depth)],
+            ),
             18 => Term::of("{ a.b = @; a.c = @; }", [self.of(Int, depth), self.of(Int, depth)]),
             19 => Term::of(&format!("{{ inherit (@) a b; {one}9 = 1; }}"), [self.of(Set, depth)]),
             20 => Term::of("builtins.functionArgs ({ a, b ? @, ... }: a)", [self.of(Int, depth)]),
@@ -467,7 +530,15 @@ impl Generator {
         for _ in 0..count {
             match self.random.below(if depth == 0 { 6 } else { 11 }) {
                 0..=2 => out.push_str(*self.random.pick(&["a", "b", "ab", "1", "."])),
-                3 => out.push_str(*self.random.pick(&["[ab]", "[^a]", "[a-c]", "[[:alpha:]]", "[[:digit:]]", "[]a]", "[a-]"])),
+                3 => out.push_str(*self.random.pick(&[
+                    "[ab]",
+                    "[^a]",
+                    "[a-c]",
+                    "[[:alpha:]]",
+                    "[[:digit:]]",
+                    "[]a]",
+                    "[a-]",
+                ])),
                 4 => out.push_str(*self.random.pick(&["^", "$", "\\.", "\\*", "-"])),
                 5 => out.push_str(*self.random.pick(&["", "a?", "b*", "a+", "b{2}", "a{1,2}", "b{0,}"])),
                 6..=8 => {
@@ -481,14 +552,17 @@ impl Generator {
                     out.push('|');
                     self.regex(depth - 1, out);
                 }
-                _ => out.push_str(*self.random.pick(&["(", ")", "[", "*", "{", "a{,2}", "[b-a]", "\\w", "|"])),
+                _ => {
+                    out.push_str(*self.random.pick(&["(", ")", "[", "*", "{", "a{,2}", "[b-a]", "\\w", "|"]))
+                }
             }
         }
     }
 
     fn subject(&mut self) -> Term {
         let len = self.random.below(7);
-        let text: String = (0..len).map(|_| *self.random.pick(&['a', 'b', 'a', 'b', '1', '-', '.', 'c'])).collect();
+        let text: String =
+            (0..len).map(|_| *self.random.pick(&['a', 'b', 'a', 'b', '1', '-', '.', 'c'])).collect();
         Term::leaf(format!("\"{text}\""))
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A Nix that can be asked.
 pub struct Judge {
@@ -27,13 +28,13 @@ impl Judge {
                 .map_or_else(|| std::env::temp_dir().join("recipec-nix-recent"), PathBuf::from);
             let installed = Command::new(&script).arg("install").arg(&root).stdout(Stdio::null()).status();
             if installed.is_ok_and(|status| status.success()) {
-                let folder = root.join(format!("tmp/recipec-{}", std::process::id()));
-                let seen = format!("/tmp/recipec-{}", std::process::id());
+                let seen = format!("/tmp/{}", folder_name());
+                let folder = root.join(&seen[1..]);
                 return Self { root: Some(root), version: String::new(), folder, seen }.started();
             }
             println!("the recent Nix of ../shared cannot be installed");
         }
-        let folder = std::env::temp_dir().join(format!("recipec-nix-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(folder_name());
         let seen = folder.to_string_lossy().into_owned();
         Self { root: None, version: String::new(), folder, seen }.started()
     }
@@ -42,7 +43,11 @@ impl Judge {
         std::fs::create_dir_all(&self.folder).ok()?;
         let output = self.command("nix-instantiate --version").output().ok()?;
         self.version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        self.version.contains("Nix").then_some(self)
+        let sound = self.version.contains("Nix") && self.ask(&["1 + 1".to_owned()]) == [Some("2".to_owned())];
+        if !sound {
+            println!("the Nix that was found does not answer: {:?}", self.version);
+        }
+        sound.then_some(self)
     }
 
     /// Returns true for the Nix whose semantics these are; an older one is judged with allowances.
@@ -93,12 +98,15 @@ impl Judge {
 
     fn ask_from(&self, first: usize, end: usize) -> (BTreeMap<usize, String>, usize) {
         let line = "nix --extra-experimental-features nix-command repl 2>&1 >/dev/null";
-        let spawned = self.command(line).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let spawned =
+            self.command(line).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         let Ok(mut child) = spawned else { return (BTreeMap::new(), end) };
         let mut script = String::new();
         for index in first..end {
             script.push_str(&format!("builtins.trace \"at {index}\" null\n"));
-            script.push_str(&format!("builtins.trace \"is {index} ${{builtins.toJSON (import ./{index}.nix)}}\" null\n"));
+            script.push_str(&format!(
+                "builtins.trace \"is {index} ${{builtins.toJSON (import ./{index}.nix)}}\" null\n"
+            ));
         }
         script.push_str("builtins.trace \"end\" null\n");
         let mut stdin = child.stdin.take();
@@ -128,13 +136,35 @@ impl Judge {
         (found, if ended { end } else { reached + 1 })
     }
 
+    /// Returns whether each text parses, its variables being defined.
+    pub fn parses(&self, texts: &[String]) -> Vec<bool> {
+        for (index, text) in texts.iter().enumerate() {
+            self.write(&format!("{index}.nix"), text);
+        }
+        let line = format!(
+            "for i in $(seq 0 {}); do nix-instantiate --parse $i.nix >/dev/null 2>&1 && echo yes || echo no; done",
+            texts.len().saturating_sub(1)
+        );
+        let Ok(output) = self.command(&line).output() else { return Vec::new() };
+        String::from_utf8_lossy(&output.stdout).lines().map(|line| line == "yes").collect()
+    }
+
     /// Evaluates one file as the command line does.
     pub fn instantiate(&self, text: &str, json: bool) -> Option<String> {
         self.write("one.nix", text);
         let json = if json { "--json " } else { "" };
         let output = self.command(&format!("nix-instantiate --eval --strict {json}one.nix")).output().ok()?;
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned())
+        output
+            .status
+            .success()
+            .then(|| String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned())
     }
+}
+
+/// Tests run side by side, each with a judge of its own.
+fn folder_name() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    format!("recipec-nix-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 impl Drop for Judge {

@@ -60,7 +60,9 @@ impl Term {
     /// Returns true for a word, a number or what has brackets of its own.
     fn is_plain(&self) -> bool {
         match self.pieces.as_slice() {
-            [Piece::Text(text)] => text.bytes().all(|byte| byte.is_ascii_alphanumeric()) || text == "[ ]" || text == "{ }",
+            [Piece::Text(text)] => {
+                text.bytes().all(|byte| byte.is_ascii_alphanumeric()) || text == "[ ]" || text == "{ }"
+            }
             _ => false,
         }
     }

@@ -139,12 +139,23 @@ pub(crate) static BUILTINS: &[Builtin] = &[
 
 /// The builtins that need no `builtins.` before them.
 const PLAIN: &[&str] = &[
-    "abort", "baseNameOf", "break", "dirOf", "fromTOML", "import", "isNull", "map", "removeAttrs",
-    "scopedImport", "throw", "toString",
+    "abort",
+    "baseNameOf",
+    "break",
+    "dirOf",
+    "fromTOML",
+    "import",
+    "isNull",
+    "map",
+    "removeAttrs",
+    "scopedImport",
+    "throw",
+    "toString",
 ];
 
 const STORE: &str = "recipec builds nothing and has no store";
-const NETWORK: &str = "evaluation must not depend on the network; name what you need as a want, and `recipec lock` pins it";
+const NETWORK: &str =
+    "evaluation must not depend on the network; name what you need as a want, and `recipec lock` pins it";
 const MACHINE: &str = "evaluation must give the same on every machine and at every time";
 const FLAKES: &str = "flakes are a way to fetch sources; recipec pins what a recipe names in its lockfile";
 
@@ -209,8 +220,11 @@ pub(crate) fn install(machine: &mut Machine<'_>) {
             globals.push((machine.intern(&hidden), value));
         }
     }
-    let literals =
-        [("true", Slot::Bool { at, value: true }), ("false", Slot::Bool { at, value: false }), ("null", Slot::Null { at })];
+    let literals = [
+        ("true", Slot::Bool { at, value: true }),
+        ("false", Slot::Bool { at, value: false }),
+        ("null", Slot::Null { at }),
+    ];
     for (name, value) in literals {
         let name = machine.intern(name);
         pairs.push((name, value));
@@ -335,5 +349,31 @@ impl Machine<'_> {
             Slot::Ref { slot } => Ok(slot),
             held => self.alloc_one(held),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_builtin_is_documented_and_none_that_is_not_there() {
+        let page = include_str!("../BUILTINS.md");
+        let (kept, left) = page.split_once("## Left out").unwrap();
+        let listed = |text: &str| -> Vec<String> {
+            let rows = text.lines().filter_map(|line| line.strip_prefix("| [`"));
+            rows.filter_map(|row| Some(row.split_once('`')?.0.to_owned())).collect()
+        };
+        let constants = ["builtins", "true", "null", "langVersion", "nixVersion"];
+        let mut expected: Vec<&str> = BUILTINS.iter().map(|builtin| builtin.name).collect();
+        expected.extend(constants);
+        assert_eq!(listed(kept), expected);
+        assert_eq!(listed(left), LEFT_OUT.iter().map(|&(name, ..)| name).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_table_is_sorted_and_strictness_fits_the_arity() {
+        assert!(BUILTINS.windows(2).all(|pair| pair[0].name < pair[1].name));
+        assert!(BUILTINS.iter().all(|builtin| builtin.strict < 1 << builtin.arity));
     }
 }

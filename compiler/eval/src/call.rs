@@ -52,7 +52,9 @@ impl Machine<'_> {
                             self.eval(id, env)?
                         } else {
                             match self.delay(id, env) {
-                                delayed @ Slot::Delayed { .. } => Slot::Ref { slot: self.alloc_one(delayed)? },
+                                delayed @ Slot::Delayed { .. } => {
+                                    Slot::Ref { slot: self.alloc_one(delayed)? }
+                                }
                                 held => held,
                             }
                         };
@@ -338,7 +340,10 @@ impl Machine<'_> {
             let pattern = diag::Span::new(function.file, lambda.start, lambda.end);
             diagnostic = diagnostic.label(pattern, "it takes these");
         }
-        let names = formals.iter().map(|formal| self.name(formal.name));
+        // What is given already was not meant.
+        let given = self.shapes.names_of(shape);
+        let names = formals.iter().filter(|formal| !given.contains(&formal.name));
+        let names = names.map(|formal| self.name(formal.name));
         diagnostic = match (nearest(self.name(name), names), written) {
             (Some(near), Some(span)) if self.sources.text(span) == self.name(name) => {
                 diagnostic.fix(span, near, format!("perhaps `{near}` was meant"))

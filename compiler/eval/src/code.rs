@@ -11,58 +11,143 @@ pub(crate) enum Node {
     /// Nothing could be read here. Never evaluated: a text with errors does not get this far.
     Unread,
     /// A value known before the program runs.
-    Const { slot: SlotId },
+    Const {
+        slot: SlotId,
+    },
     /// A variable of the innermost frame.
-    Local { index: u32 },
+    Local {
+        index: u32,
+    },
     /// A variable of the frame `level` further out.
-    Outer { level: u32, index: u32 },
+    Outer {
+        level: u32,
+        index: u32,
+    },
     /// A variable that only a `with` can define: `count` frames of `withs`, innermost first.
-    Dynamic { name: Symbol, start: u32, count: u32 },
+    Dynamic {
+        name: Symbol,
+        start: u32,
+        count: u32,
+    },
     /// `set.name`; what and where is in `accesses`.
-    Select { set: NodeId, access: u32 },
+    Select {
+        set: NodeId,
+        access: u32,
+    },
     /// `set.path or default`; what and where is in `paths`.
-    SelectOr { set: NodeId, path: u32, branch: u32 },
+    SelectOr {
+        set: NodeId,
+        path: u32,
+        branch: u32,
+    },
     /// `set ? path`
-    Has { set: NodeId, path: u32 },
+    Has {
+        set: NodeId,
+        path: u32,
+    },
     /// `function argument …`; the arguments are in `ids`.
-    Apply { function: NodeId, start: u32, count: u32 },
+    Apply {
+        function: NodeId,
+        start: u32,
+        count: u32,
+    },
     /// `[ … ]`; the site says where the elements are in `ids`.
-    List { site: u32, count: u32 },
+    List {
+        site: u32,
+        count: u32,
+    },
     /// `{ … }`
-    Attrs { template: u32 },
+    Attrs {
+        template: u32,
+    },
     /// `rec { … }`
-    Recursive { template: u32 },
+    Recursive {
+        template: u32,
+    },
     /// `let … in body`
-    Let { template: u32, body: NodeId },
+    Let {
+        template: u32,
+        body: NodeId,
+    },
     /// `with namespace; body`
-    With { namespace: NodeId, body: NodeId },
+    With {
+        namespace: NodeId,
+        body: NodeId,
+    },
     /// `assert condition; body`
-    Assert { condition: NodeId, body: NodeId },
+    Assert {
+        condition: NodeId,
+        body: NodeId,
+    },
     /// `if … then … else …`
-    If { branch: u32 },
+    If {
+        branch: u32,
+    },
     /// `condition && second`
-    And { branch: u32 },
+    And {
+        branch: u32,
+    },
     /// `condition || second`
-    Or { branch: u32 },
+    Or {
+        branch: u32,
+    },
     /// `condition -> second`
-    Implies { branch: u32 },
+    Implies {
+        branch: u32,
+    },
     /// `parameter: body`
-    Lambda { lambda: u32 },
-    Not { operand: NodeId },
-    Negate { operand: NodeId },
-    Update { left: NodeId, right: NodeId },
-    Concat { left: NodeId, right: NodeId },
-    Add { left: NodeId, right: NodeId },
-    Arithmetic { operator: Arithmetic, left: NodeId, right: NodeId },
-    Equal { left: NodeId, right: NodeId, negated: bool },
+    Lambda {
+        lambda: u32,
+    },
+    Not {
+        operand: NodeId,
+    },
+    Negate {
+        operand: NodeId,
+    },
+    Update {
+        left: NodeId,
+        right: NodeId,
+    },
+    Concat {
+        left: NodeId,
+        right: NodeId,
+    },
+    Add {
+        left: NodeId,
+        right: NodeId,
+    },
+    Arithmetic {
+        operator: Arithmetic,
+        left: NodeId,
+        right: NodeId,
+    },
+    Equal {
+        left: NodeId,
+        right: NodeId,
+        negated: bool,
+    },
     /// `left < right`, or with the operands in the other order, or the answer turned round.
-    Less { left: NodeId, right: NodeId, swapped: bool, negated: bool },
+    Less {
+        left: NodeId,
+        right: NodeId,
+        swapped: bool,
+        negated: bool,
+    },
     /// `"…${…}…"`; the parts are in `ids`.
-    Interpolate { start: u32, count: u32 },
+    Interpolate {
+        start: u32,
+        count: u32,
+    },
     /// `./…${…}…`; the parts are in `ids`.
-    Path { start: u32, count: u32 },
+    Path {
+        start: u32,
+        count: u32,
+    },
     /// A name that Nix has and this language leaves out, by its index in the table of those.
-    LeftOut { index: u32 },
+    LeftOut {
+        index: u32,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -111,8 +111,8 @@ impl Machine<'_> {
             (Slot::String { .. }, Slot::String { .. }) | (Slot::Path { .. }, Slot::Path { .. }) => {
                 Ok(self.bytes_of(a).cmp(self.bytes_of(b)) == Ordering::Less)
             }
-            (Slot::List { start: a, len: a_len, .. }, Slot::List { start: b, len: b_len, .. }) => {
-                self.nested(|machine| {
+            (Slot::List { start: a, len: a_len, .. }, Slot::List { start: b, len: b_len, .. }) => self
+                .nested(|machine| {
                     for index in 0.. {
                         if index == b_len {
                             return Ok(false);
@@ -126,8 +126,7 @@ impl Machine<'_> {
                         }
                     }
                     Ok(false)
-                })
-            }
+                }),
             _ => Err(self.incomparable(a, b, node)),
         }
     }

@@ -222,7 +222,9 @@ impl Compiler<'_, '_, '_> {
         let node = match operator {
             Binary::And => Node::And { branch: self.conditional(BranchKind::And, left, 0, right) },
             Binary::Or => Node::Or { branch: self.conditional(BranchKind::Or, left, 0, right) },
-            Binary::Implies => Node::Implies { branch: self.conditional(BranchKind::Implies, left, 0, right) },
+            Binary::Implies => {
+                Node::Implies { branch: self.conditional(BranchKind::Implies, left, 0, right) }
+            }
             Binary::Add => Node::Add { left, right },
             Binary::Subtract => arithmetic(Arithmetic::Subtract),
             Binary::Multiply => arithmetic(Arithmetic::Multiply),
@@ -274,16 +276,16 @@ impl Compiler<'_, '_, '_> {
         let written = tree.text(text);
         if written.starts_with('~') {
             self.report(
-                Diagnostic::error(slugs::PATH_OUTSIDE_ROOT, "a path in somebody's home is not part of this language")
-                    .at(tree.span(id))
-                    .why("it would mean another file for everyone who evaluates the manifest"),
+                Diagnostic::error(
+                    slugs::PATH_OUTSIDE_ROOT,
+                    "a path in somebody's home is not part of this language",
+                )
+                .at(tree.span(id))
+                .why("it would mean another file for everyone who evaluates the manifest"),
             );
         }
-        let whole = if written.starts_with('/') {
-            written.to_owned()
-        } else {
-            format!("{}/{written}", self.folder)
-        };
+        let whole =
+            if written.starts_with('/') { written.to_owned() } else { format!("{}/{written}", self.folder) };
         let mut normal = Vec::new();
         if parts.len() == 1 && crate::coerce::normalize(whole.as_bytes(), &mut normal) {
             let (start, len) = (self.machine.text.len() as u32, normal.len() as u32);

@@ -275,13 +275,7 @@ impl Machine<'_> {
         self.merge(set, overrides, node)
     }
 
-    fn add_computed(
-        &mut self,
-        template: Template,
-        set: Slot,
-        node: NodeId,
-        env: SlotId,
-    ) -> Outcome<Slot> {
+    fn add_computed(&mut self, template: Template, set: Slot, node: NodeId, env: SlotId) -> Outcome<Slot> {
         let Slot::Attrs { shape, start, .. } = set else { return Ok(set) };
         let layout = self.shapes.get(shape).layout;
         let count = self.shapes.len(shape);

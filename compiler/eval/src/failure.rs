@@ -17,17 +17,33 @@ pub(crate) struct Failure {
     pub(crate) catchable: bool,
     /// The slot whose evaluation asked for itself, until the way out has passed it.
     pub(crate) cycle: Option<SlotId>,
+    /// The names of the cycle's members that the way out has passed, the innermost first.
+    pub(crate) members: Vec<String>,
     /// How many labels of the diagnostic are calls.
     pub(crate) calls: u32,
 }
 
 impl Failure {
     pub(crate) fn new(diagnostic: Diagnostic) -> Box<Self> {
-        Box::new(Self { diagnostic, more: Vec::new(), catchable: false, cycle: None, calls: 0 })
+        Box::new(Self {
+            diagnostic,
+            more: Vec::new(),
+            catchable: false,
+            cycle: None,
+            members: Vec::new(),
+            calls: 0,
+        })
     }
 
     pub(crate) fn catchable(diagnostic: Diagnostic) -> Box<Self> {
-        Box::new(Self { diagnostic, more: Vec::new(), catchable: true, cycle: None, calls: 0 })
+        Box::new(Self {
+            diagnostic,
+            more: Vec::new(),
+            catchable: true,
+            cycle: None,
+            members: Vec::new(),
+            calls: 0,
+        })
     }
 }
 

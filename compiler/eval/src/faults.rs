@@ -26,7 +26,12 @@ impl Machine<'_> {
 
     /// Adds the call at `node` to a failure that comes out of it.
     #[cold]
-    pub(crate) fn called(&self, mut failure: Box<Failure>, node: NodeId, name: Option<Symbol>) -> Box<Failure> {
+    pub(crate) fn called(
+        &self,
+        mut failure: Box<Failure>,
+        node: NodeId,
+        name: Option<Symbol>,
+    ) -> Box<Failure> {
         let Some(span) = self.code.span(node) else { return failure };
         let diagnostic = &mut failure.diagnostic;
         let Some(primary) = diagnostic.span else {
@@ -55,19 +60,44 @@ impl Machine<'_> {
     #[cold]
     pub(crate) fn passed(&self, mut failure: Box<Failure>, slot: SlotId, code: NodeId) -> Box<Failure> {
         let Some(cycle) = failure.cycle else { return failure };
+        let name = self.bound_name(code);
         if let Some(span) = self.code.span(code)
             && failure.calls < MEMBERS
             && !failure.diagnostic.labels.iter().any(|label| label.span == span)
         {
             failure.calls += 1;
-            let text = if cycle == slot { "the cycle closes here" } else { "which is needed by this" };
-            failure.diagnostic.labels.push(diag::Label { span, text: text.to_owned() });
+            let text = match &name {
+                Some(name) => format!("to compute `{name}`"),
+                None => "to compute this".to_owned(),
+            };
+            failure.diagnostic.labels.push(diag::Label { span, text });
         }
+        failure.members.extend(name);
         if cycle == slot {
             failure.cycle = None;
             failure.calls = 0;
+            let mut chain = std::mem::take(&mut failure.members);
+            chain.dedup();
+            chain.truncate(MEMBERS as usize);
+            chain.reverse();
+            if let Some(first) = chain.first().cloned() {
+                chain.push(first);
+                let steps: Vec<String> =
+                    chain.windows(2).map(|pair| format!("`{}` needs `{}`", pair[0], pair[1])).collect();
+                failure.diagnostic.notes = vec![steps.join(", ")];
+            }
         }
         failure
+    }
+
+    /// Returns the name of the attribute or variable whose expression a node is.
+    fn bound_name(&self, code: NodeId) -> Option<String> {
+        if code == NOWHERE {
+            return None;
+        }
+        let written = self.shapes.written.iter().find(|written| written.value == code)?;
+        let name = self.sources.text(self.place(*written)?);
+        Some(name.trim_matches('"').to_owned()).filter(|name| !name.is_empty() && !name.contains('$'))
     }
 
     #[cold]
@@ -85,9 +115,9 @@ impl Machine<'_> {
 
     fn import_cycle(&self, path: &str) -> Box<Failure> {
         let begin = self.loading.iter().position(|(loading, _)| loading == path).unwrap_or(0);
-        let mut members: Vec<String> =
+        // The last one is the file itself again: it was asked for by the one before.
+        let members: Vec<String> =
             self.loading[begin..].iter().map(|(path, _)| format!("`{}`", shown(path))).collect();
-        members.push(format!("`{}`", shown(path)));
         Failure::new(
             Diagnostic::error(slugs::IMPORT_CYCLE, "these files import each other without end")
                 .why(members.join(" imports "))
@@ -131,13 +161,21 @@ impl Machine<'_> {
 
     #[cold]
     pub(crate) fn wrong_operands(&self, operator: &str, a: Slot, b: Slot, node: NodeId) -> Box<Failure> {
-        let mut diagnostic = Diagnostic::error(
-            slugs::WRONG_TYPE,
-            format!("`{operator}` cannot join {} and {}", self.described(a), self.described(b)),
-        );
+        let (left, right) = (self.described(a), self.described(b));
+        let message = match operator {
+            "+" => format!("{left} and {right} cannot be added"),
+            _ => format!("`{operator}` needs two numbers, but these are {left} and {right}"),
+        };
+        let mut diagnostic = Diagnostic::error(slugs::WRONG_TYPE, message);
         diagnostic.span = self.code.span(node);
         if operator == "+" && matches!((a, b), (Slot::String { .. }, _) | (_, Slot::String { .. })) {
-            diagnostic = diagnostic.help("write `${toString x}` to put a number into a string");
+            diagnostic = diagnostic.help("`toString` turns a number into text");
+        }
+        if let (Slot::List { .. }, Slot::List { .. }) = (a, b) {
+            diagnostic = diagnostic.help("`++` joins lists");
+        }
+        if let (Slot::Attrs { .. }, Slot::Attrs { .. }) = (a, b) {
+            diagnostic = diagnostic.help("`//` merges sets");
         }
         let diagnostic = self.with_origin(diagnostic, a);
         Failure::new(self.with_origin(diagnostic, b))
@@ -158,7 +196,9 @@ impl Machine<'_> {
     /// Adds where a value came from, unless that is what the diagnostic points at anyway.
     fn with_origin(&self, diagnostic: Diagnostic, value: Slot) -> Diagnostic {
         match self.origin(value) {
-            Some(span) if diagnostic.span != Some(span) && diagnostic.labels.iter().all(|l| l.span != span) => {
+            Some(span)
+                if diagnostic.span != Some(span) && diagnostic.labels.iter().all(|l| l.span != span) =>
+            {
                 let text = format!("{} comes from here", self.described(value));
                 diagnostic.label(span, text)
             }
@@ -333,11 +373,9 @@ impl Machine<'_> {
 
     #[cold]
     pub(crate) fn undefined_in_with(&self, name: Symbol, node: NodeId) -> Box<Failure> {
-        let mut diagnostic = Diagnostic::error(
-            slugs::UNDEFINED_VARIABLE,
-            format!("`{}` is not defined", self.name(name)),
-        )
-        .why("no binding around it has this name, nor has any set of a `with` around it");
+        let mut diagnostic =
+            Diagnostic::error(slugs::UNDEFINED_VARIABLE, format!("`{}` is not defined", self.name(name)))
+                .why("no binding around it has this name, nor has any set of a `with` around it");
         diagnostic.span = self.code.span(node);
         Failure::new(diagnostic)
     }
@@ -354,9 +392,12 @@ impl Machine<'_> {
 
     #[cold]
     pub(crate) fn path_in_string(&self, path: Slot, node: NodeId) -> Box<Failure> {
-        let mut diagnostic = Diagnostic::error(slugs::PATH_IN_STRING, "a path cannot become part of a string here")
-            .why("Nix would copy the file into its store and insert the store's path; recipec has no store")
-            .help("write `toString` before the path to insert where it is");
+        let mut diagnostic = Diagnostic::error(
+            slugs::PATH_IN_STRING,
+            "a path cannot become part of a string here",
+        )
+        .why("Nix would copy the file into its store and insert the store's path; recipec has no store")
+        .help("write `toString` before the path to insert where it is");
         diagnostic.span = self.code.span(node);
         Failure::new(self.with_origin(diagnostic, path))
     }
@@ -372,8 +413,5 @@ pub(crate) fn plain_name(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
         && bytes.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'\''))
-        && !matches!(
-            name,
-            "if" | "then" | "else" | "assert" | "with" | "let" | "in" | "rec" | "inherit"
-        )
+        && !matches!(name, "if" | "then" | "else" | "assert" | "with" | "let" | "in" | "rec" | "inherit")
 }

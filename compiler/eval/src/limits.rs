@@ -21,12 +21,6 @@ impl Default for Limits {
     /// A hundred million steps, ten thousand calls within one another, a gibibyte, 256 MiB of
     /// output, ten thousand files: about a hundred times what InferenceX's recipes need.
     fn default() -> Self {
-        Self {
-            steps: 100_000_000,
-            depth: 10_000,
-            bytes: 1 << 30,
-            output: 256 << 20,
-            imports: 10_000,
-        }
+        Self { steps: 100_000_000, depth: 10_000, bytes: 1 << 30, output: 256 << 20, imports: 10_000 }
     }
 }

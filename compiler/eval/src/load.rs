@@ -1,5 +1,7 @@
 //! Files become values: reading, parsing, compiling, once each.
 
+use std::sync::Arc;
+
 use diag::{Diagnostic, Diagnostics, slugs::eval as slugs};
 use syntax::ExprId;
 
@@ -23,7 +25,7 @@ impl Machine<'_> {
             self.modules.insert(path.to_owned(), slot);
             return Ok(slot);
         }
-        let code = self.compile_text(&file, &text, &[]).map_err(first_of)?;
+        let code = self.compile_text(&file, text, &[]).map_err(first_of)?;
         let slot = self.alloc_one(Slot::Delayed { code, env: ROOT })?;
         self.modules.insert(path.to_owned(), slot);
         self.modules.insert(file, slot);
@@ -54,11 +56,12 @@ impl Machine<'_> {
     pub(crate) fn compile_text(
         &mut self,
         path: &str,
-        text: &str,
+        text: impl Into<Arc<str>>,
         scope: &[Symbol],
     ) -> Result<NodeId, Diagnostics> {
-        let file = self.sources.add(shown(path), text);
-        let parse = syntax::parse(file, text, &mut self.names);
+        let text: Arc<str> = text.into();
+        let file = self.sources.add(shown(path), Arc::clone(&text));
+        let parse = syntax::parse(file, &text, &mut self.names);
         if parse.diagnostics.has_errors() {
             return Err(parse.diagnostics);
         }
@@ -107,9 +110,7 @@ pub(crate) fn first_of(diagnostics: Diagnostics) -> Box<Failure> {
 pub(crate) fn unreadable(path: &str, error: &FileError) -> Box<Failure> {
     let path = shown(path);
     Failure::new(match error {
-        FileError::Missing => {
-            Diagnostic::error(slugs::FILE_NOT_FOUND, format!("there is no file `{path}`"))
-        }
+        FileError::Missing => Diagnostic::error(slugs::FILE_NOT_FOUND, format!("there is no file `{path}`")),
         FileError::Outside => {
             Diagnostic::error(slugs::PATH_OUTSIDE_ROOT, format!("the path `{path}` leads out of the root"))
                 .why("a manifest may name files below its root only, so that it means the same everywhere")

@@ -228,7 +228,8 @@ impl<'f> Machine<'f> {
     pub(crate) fn ordered(&mut self, shape: u32) -> impl Iterator<Item = u32> + use<> {
         let layout = self.shapes.get(shape).layout;
         let names = &self.names;
-        let (first, len) = self.shapes.order(layout, |a, b| names.resolve(Name(a)).cmp(names.resolve(Name(b))));
+        let (first, len) =
+            self.shapes.order(layout, |a, b| names.resolve(Name(a)).cmp(names.resolve(Name(b))));
         first..first + len
     }
 
@@ -375,8 +376,7 @@ impl<'f> Machine<'f> {
     /// As [`Machine::nested`], for what Nix counts as a call: going down into a value.
     pub(crate) fn deeper<T>(&mut self, work: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
         self.calls += 1;
-        let outcome =
-            if self.calls > self.limits.depth { Err(self.too_deep()) } else { self.nested(work) };
+        let outcome = if self.calls > self.limits.depth { Err(self.too_deep()) } else { self.nested(work) };
         self.calls -= 1;
         outcome
     }

@@ -36,15 +36,25 @@ enum Kind {
     /// Nothing; goes on.
     Dummy,
     /// Tries `first`, then the next state, and keeps the longer match.
-    Either { first: StateId },
+    Either {
+        first: StateId,
+    },
     /// Tries the body again, and goes on only if that leads nowhere.
-    Repeat { body: StateId },
+    Repeat {
+        body: StateId,
+    },
     /// One byte of a set.
-    Byte { set: Box<[bool; 256]> },
+    Byte {
+        set: Box<[bool; 256]>,
+    },
     LineBegin,
     LineEnd,
-    GroupBegin { group: u32 },
-    GroupEnd { group: u32 },
+    GroupBegin {
+        group: u32,
+    },
+    GroupEnd {
+        group: u32,
+    },
     Accept,
 }
 
@@ -121,7 +131,8 @@ mod tests {
 
     #[test]
     fn what_gnu_refuses_is_refused() {
-        for pattern in ["*a", "(", ")", "a{", "a{2", "a{3,2}", "[a", "[z-a]", "\\w", "[[:no:]]", "\\", "a|*"] {
+        for pattern in ["*a", "(", ")", "a{", "a{2", "a{3,2}", "[a", "[z-a]", "\\w", "[[:no:]]", "\\", "a|*"]
+        {
             assert!(Regex::new(pattern.as_bytes()).is_err(), "{pattern}");
         }
         for pattern in ["", "()", "a||b", "a**", "]", "}", "[]a]", "[^]a]", "[a-]", "\\.", "a{2,}", "[--0]"] {

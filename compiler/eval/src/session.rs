@@ -372,3 +372,6 @@ fn shared_text(bytes: &[u8]) -> Arc<str> {
 fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,33 +16,79 @@ pub(crate) const NOWHERE: NodeId = 0;
 /// error can point at where each operand came from without any cost to programs that have none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Slot {
-    Null { at: NodeId },
-    Bool { at: NodeId, value: bool },
-    Int { at: NodeId, value: i64 },
-    Float { at: NodeId, value: f64 },
+    Null {
+        at: NodeId,
+    },
+    Bool {
+        at: NodeId,
+        value: bool,
+    },
+    Int {
+        at: NodeId,
+        value: i64,
+    },
+    Float {
+        at: NodeId,
+        value: f64,
+    },
     /// Bytes of the heap's text.
-    String { at: NodeId, start: u32, len: u32 },
+    String {
+        at: NodeId,
+        start: u32,
+        len: u32,
+    },
     /// A path below the root, as bytes of the heap's text; it begins with `/`.
-    Path { at: NodeId, start: u32, len: u32 },
+    Path {
+        at: NodeId,
+        start: u32,
+        len: u32,
+    },
     /// `len` slots from `start` on; `site` says where the elements were written.
-    List { site: u32, start: SlotId, len: u32 },
+    List {
+        site: u32,
+        start: SlotId,
+        len: u32,
+    },
     /// As many slots from `start` on as the shape has names, in the order of its layout.
-    Attrs { at: NodeId, shape: u32, start: SlotId },
-    Lambda { lambda: u32, env: SlotId },
+    Attrs {
+        at: NodeId,
+        shape: u32,
+        start: SlotId,
+    },
+    Lambda {
+        lambda: u32,
+        env: SlotId,
+    },
     /// A builtin that has got `count` of its arguments, which begin at `start`.
-    Builtin { which: u16, count: u8, at: NodeId, start: SlotId },
+    Builtin {
+        which: u16,
+        count: u8,
+        at: NodeId,
+        start: SlotId,
+    },
 
     // What follows is not yet a value.
     /// An expression to evaluate. Never copied to a second slot: that would repeat the work.
-    Delayed { code: NodeId, env: SlotId },
+    Delayed {
+        code: NodeId,
+        env: SlotId,
+    },
     /// The function in one slot applied to what is in another.
-    Call { at: NodeId, function: SlotId, argument: SlotId },
+    Call {
+        at: NodeId,
+        function: SlotId,
+        argument: SlotId,
+    },
     /// The value is in another slot.
-    Ref { slot: SlotId },
+    Ref {
+        slot: SlotId,
+    },
     /// Its evaluation has begun and not ended.
     Busy,
     /// The first slot of a frame: where the enclosing frame begins.
-    Frame { parent: SlotId },
+    Frame {
+        parent: SlotId,
+    },
 }
 
 impl Slot {
@@ -51,11 +97,7 @@ impl Slot {
     pub(crate) fn is_value(self) -> bool {
         !matches!(
             self,
-            Self::Delayed { .. }
-                | Self::Call { .. }
-                | Self::Ref { .. }
-                | Self::Busy
-                | Self::Frame { .. }
+            Self::Delayed { .. } | Self::Call { .. } | Self::Ref { .. } | Self::Busy | Self::Frame { .. }
         )
     }
 

@@ -34,7 +34,11 @@ pub(super) fn hash(machine: &mut Machine<'_>, args: &Args, algorithm: &[u8], tex
 
 fn unknown(machine: &Machine<'_>, args: &Args, algorithm: &[u8]) -> Box<crate::failure::Failure> {
     let shown = String::from_utf8_lossy(algorithm);
-    machine.bad_argument(args, 0, format!("there is no hash `{shown}`: there are md5, sha1, sha256 and sha512"))
+    machine.bad_argument(
+        args,
+        0,
+        format!("there is no hash `{shown}`: there are md5, sha1, sha256 and sha512"),
+    )
 }
 
 fn size(algorithm: &[u8]) -> Option<usize> {
@@ -67,7 +71,8 @@ pub(super) fn convert_hash(machine: &mut Machine<'_>, args: &Args) -> Outcome<Sl
         b"sri" => format!("{}-{}", String::from_utf8_lossy(&algorithm), base64(&digest)),
         other => {
             let shown = String::from_utf8_lossy(other);
-            let message = format!("there is no hash format `{shown}`: there are base16, nix32, base64 and sri");
+            let message =
+                format!("there is no hash format `{shown}`: there are base16, nix32, base64 and sri");
             return Err(machine.bad_argument(args, 0, message));
         }
     };

@@ -29,7 +29,7 @@ pub(super) fn scoped_import(machine: &mut Machine<'_>, args: &Args) -> Outcome<S
     let node = machine.argument(args, 1);
     let (file, text) = machine.read_source(&path).map_err(|failure| machine.placed(failure, node))?;
     let names = machine.shapes.names_of(shape).to_vec();
-    let code = machine.compile_text(&file, &text, &names).map_err(first_of)?;
+    let code = machine.compile_text(&file, text, &names).map_err(first_of)?;
     let frame = machine.alloc(1 + names.len())?;
     machine.heap[frame as usize] = Slot::Frame { parent: ROOT };
     for index in 0..names.len() as u32 {
@@ -97,8 +97,7 @@ pub(super) fn read_file_type(machine: &mut Machine<'_>, args: &Args) -> Outcome<
 pub(super) fn read_dir(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
     let path = machine.path_argument(args, 0)?;
     let node = machine.argument(args, 0);
-    let names =
-        machine.files.list(&path).map_err(|error| machine.placed(unreadable(&path, &error), node))?;
+    let names = machine.files.list(&path).map_err(|error| machine.placed(unreadable(&path, &error), node))?;
     let mut pairs = Vec::with_capacity(names.len());
     for (name, kind) in names {
         let value = machine.string(kind_name(kind), args.at)?;

@@ -29,8 +29,7 @@ pub(super) fn map(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
     let function = machine.keep(function)?;
     let start = machine.alloc(len as usize)?;
     for index in 0..len {
-        machine.heap[(start + index) as usize] =
-            Slot::Call { at: args.at, function, argument: from + index };
+        machine.heap[(start + index) as usize] = Slot::Call { at: args.at, function, argument: from + index };
     }
     let site = machine.made_site(args.at);
     Ok(Slot::List { site, start, len })
@@ -94,9 +93,11 @@ pub(super) fn head(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
 
 pub(super) fn tail(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
     match args.list[0] {
-        Slot::List { len: 0, .. } => {
-            Err(machine.bad_argument(args, 0, "the empty list has nothing after its first element".to_owned()))
-        }
+        Slot::List { len: 0, .. } => Err(machine.bad_argument(
+            args,
+            0,
+            "the empty list has nothing after its first element".to_owned(),
+        )),
         // The same slots, one later.
         Slot::List { start, len, .. } => {
             let site = machine.made_site(args.at);

@@ -2,9 +2,9 @@
 
 use diag::Diagnostic;
 
+use super::lists::callable;
 use crate::call::Args;
 use crate::failure::{Failure, Outcome};
-use super::lists::callable;
 use crate::machine::Machine;
 use crate::slot::{Slot, SlotId, Symbol};
 

@@ -21,8 +21,7 @@ pub(super) fn attr_names(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot
 pub(super) fn attr_values(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
     let (shape, start) = machine.set_argument(args, 0)?;
     let order = machine.ordered(shape);
-    let values: Vec<Slot> =
-        order.map(|index| machine.share(start + machine.shapes.ordered(index))).collect();
+    let values: Vec<Slot> = order.map(|index| machine.share(start + machine.shapes.ordered(index))).collect();
     machine.make_list(&values, args.at)
 }
 
@@ -100,8 +99,10 @@ impl Machine<'_> {
         let Slot::Attrs { at, shape, start } = set else { return Ok(set) };
         self.spend(self.shapes.len(shape) as usize / 4)?;
         let names = self.shapes.names_of(shape).iter().copied().zip(start..);
-        let pairs: Vec<(Symbol, Slot)> =
-            names.filter(|&(name, _)| keep(self, name)).map(|(name, slot)| (name, self.share(slot))).collect();
+        let pairs: Vec<(Symbol, Slot)> = names
+            .filter(|&(name, _)| keep(self, name))
+            .map(|(name, slot)| (name, self.share(slot)))
+            .collect();
         if pairs.len() == self.shapes.len(shape) as usize {
             return Ok(set);
         }
@@ -193,8 +194,7 @@ pub(super) fn function_args(machine: &mut Machine<'_>, args: &Args) -> Outcome<S
         Slot::Builtin { .. } => return machine.make_set(Vec::new(), args.at),
         _ => return Err(machine.wrong_argument(args, 0, "a function")),
     };
-    let formals =
-        machine.code.formals[lambda.formals as usize..][..lambda.formal_count as usize].to_vec();
+    let formals = machine.code.formals[lambda.formals as usize..][..lambda.formal_count as usize].to_vec();
     // The attributes count as written where the function names its arguments.
     let first = machine.shapes.written.len() as u32;
     machine.shapes.written.extend(formals.iter().map(|formal| Written {

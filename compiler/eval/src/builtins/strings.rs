@@ -54,9 +54,9 @@ pub(super) fn concat_strings_sep(machine: &mut Machine<'_>, args: &Args) -> Outc
             let range = separator as usize..(separator + separator_len) as usize;
             machine.scratch.extend_from_slice(&machine.text[range]);
         }
-        let appended = machine.force_at(slot).and_then(|element| {
-            machine.append(element, Coercion::Strings, machine.argument(args, 1))
-        });
+        let appended = machine
+            .force_at(slot)
+            .and_then(|element| machine.append(element, Coercion::Strings, machine.argument(args, 1)));
         if let Err(failure) = appended {
             machine.scratch.truncate(base);
             return Err(failure);

@@ -14,7 +14,11 @@ fn component(version: &[u8]) -> (&[u8], &[u8]) {
     let version = &version[begin..];
     let Some(first) = version.first() else { return (version, version) };
     let same = |byte: &u8| {
-        if first.is_ascii_digit() { byte.is_ascii_digit() } else { !byte.is_ascii_digit() && !matches!(byte, b'.' | b'-') }
+        if first.is_ascii_digit() {
+            byte.is_ascii_digit()
+        } else {
+            !byte.is_ascii_digit() && !matches!(byte, b'.' | b'-')
+        }
     };
     let end = version.iter().position(|byte| !same(byte)).unwrap_or(version.len());
     version.split_at(end)
@@ -101,7 +105,8 @@ mod tests {
     // The examples of the Nix manual.
     #[test]
     fn versions_compare_as_in_nix() {
-        let less = [("1.0", "2.3"), ("2.1", "2.3"), ("2.3a", "2.3.1"), ("2.3pre1", "2.3"), ("2.3pre1", "2.3a")];
+        let less =
+            [("1.0", "2.3"), ("2.1", "2.3"), ("2.3a", "2.3.1"), ("2.3pre1", "2.3"), ("2.3pre1", "2.3a")];
         for (a, b) in less {
             assert_eq!(compare(a.as_bytes(), b.as_bytes()), Ordering::Less, "{a} {b}");
             assert_eq!(compare(b.as_bytes(), a.as_bytes()), Ordering::Greater, "{b} {a}");

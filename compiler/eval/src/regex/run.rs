@@ -15,15 +15,33 @@ pub(super) enum Mode {
 
 /// One thing left to do. The search is the recursive one of the C++ library, turned inside out.
 enum Task {
-    Visit { state: StateId, at: u32 },
+    Visit {
+        state: StateId,
+        at: u32,
+    },
     /// The body of a repetition was tried: if it led nowhere, goes on behind it.
-    AfterBody { state: StateId, at: u32, saved: (u32, u8) },
+    AfterBody {
+        state: StateId,
+        at: u32,
+        saved: (u32, u8),
+    },
     /// The first alternative was tried: now the second, whatever came of the first.
-    Second { next: StateId, at: u32 },
+    Second {
+        next: StateId,
+        at: u32,
+    },
     /// Both were tried.
-    Both { found: bool },
-    RestoreBegin { group: u32, saved: u32 },
-    RestoreEnd { group: u32, saved: (u32, u32, bool) },
+    Both {
+        found: bool,
+    },
+    RestoreBegin {
+        group: u32,
+        saved: u32,
+    },
+    RestoreEnd {
+        group: u32,
+        saved: (u32, u32, bool),
+    },
 }
 
 pub(super) struct Search<'r> {
@@ -53,7 +71,13 @@ impl<'r> Search<'r> {
 
     /// Returns the groups of the longest match that begins at `start`; `begin` says whether `^`
     /// matches there.
-    pub(super) fn run(&mut self, start: usize, mode: Mode, begin: bool, budget: &mut u64) -> Option<Vec<Group>> {
+    pub(super) fn run(
+        &mut self,
+        start: usize,
+        mode: Mode,
+        begin: bool,
+        budget: &mut u64,
+    ) -> Option<Vec<Group>> {
         let start = start as u32;
         self.best = None;
         self.found = false;
