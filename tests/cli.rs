@@ -69,3 +69,63 @@ fn the_tour_reads_as_reviewed() {
 fn mistakes_read_as_reviewed() {
     transcript::check("tests/cli/mistakes.md", &Sandbox::with("fixtures/tour"));
 }
+
+#[test]
+fn a_key_is_not_judged_by_the_manifests_of_others() {
+    let sandbox = Sandbox::with("fixtures/tour");
+    sandbox.write("manifests/broken.nix", "{ broken = ");
+    sandbox.recipec(["check", "tiny-fp4-b200-vllm"]).exits(0);
+    sandbox.recipec(["check"]).exits(1);
+    sandbox.recipec(["check", "no-such-key"]).exits(1);
+}
+
+#[test]
+fn what_cannot_be_read_is_exit_code_5_and_denied_warnings_are_1() {
+    let sandbox = Sandbox::with("fixtures/tour");
+    sandbox.recipec(["eval", "absent.nix"]).exits(5);
+    sandbox.recipec(["check", "manifests/absent.nix"]).exits(5);
+    sandbox.recipec(["eval", "-E", "1", "--output", "json:manifests/tiny.nix/x"]).exits(5);
+    let text = sandbox.read("manifests/tiny.nix").replace("no-enable-prefix-caching = true;", "");
+    sandbox.write("manifests/tiny.nix", text);
+    sandbox.recipec(["check"]).exits(0);
+    sandbox.recipec(["check", "--deny", "warnings"]).exits(1);
+}
+
+#[test]
+fn several_formats_are_written_at_once() {
+    let sandbox = Sandbox::with("fixtures/tour");
+    sandbox
+        .recipec([
+            "check",
+            "--format",
+            "json",
+            "--output",
+            "sarif:out/check.sarif",
+            "--output",
+            "markdown:out/check.md",
+        ])
+        .exits(0);
+    assert!(sandbox.read("out/check.sarif").contains("\"version\": \"2.1.0\""));
+    assert_eq!(sandbox.read("out/check.md"), "");
+}
+
+#[test]
+fn hostile_manifests_end_in_a_finding() {
+    let sandbox = Sandbox::new();
+    let deep = "[".repeat(100_000);
+    let manifests = [
+        deep.as_str(),
+        "let x = { a = x; }; in { y = x; }",
+        "let f = n: { a = f (n + 1); b = f (n + 1); }; in { y = f 0; }",
+        "{ x.image = builtins.foldl' (a: _: [ a ]) [ ] (builtins.genList (x: x) 100000); }",
+        "{ x = import ../../../../etc/passwd; }",
+        "{ x.serve = throw \"\u{1b}[31m\"; }",
+        "\u{feff}{ }",
+    ];
+    for (index, manifest) in manifests.iter().enumerate() {
+        sandbox.write("manifests/hostile.nix", manifest);
+        let ran = sandbox.recipec(["check", "--limit-bytes", "100000000"]);
+        assert!(matches!(ran.code, 0 | 1), "{index}: {ran:?}");
+        assert!(!ran.stderr.contains('\u{1b}') && !ran.stderr.contains("root:"), "{index}: {}", ran.stderr);
+    }
+}

@@ -1,10 +1,10 @@
 //! The recipes that a command works on, with the locks that are there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ::lock::Lock;
 use diag::slugs::cli::NO_SUCH_RECIPE;
-use diag::{Diagnostic, Diagnostics, nearest};
+use diag::{Diagnostic, Diagnostics, SourceMap, nearest};
 use engine::known::Known;
 use eval::Session;
 use recipe::{Corpus, Recipe};
@@ -103,7 +103,7 @@ pub(crate) fn with(
     match load(&workspace, session) {
         Ok(loaded) => work(loaded),
         Err(finding) => {
-            Outcome::new(command, Silence).with([finding].into_iter().collect(), diag::SourceMap::new())
+            Outcome::new(command, Silence).with([finding].into_iter().collect(), SourceMap::new())
         }
     }
 }
@@ -117,6 +117,7 @@ fn load<'w, 'f>(workspace: &'w Workspace, mut session: Session<'f>) -> Result<Lo
     let (mut corpus, mut findings) = recipe::load(&mut session, &manifests, &targets);
     let keys: Vec<String> = corpus.recipes.iter().map(|recipe| recipe.key.value.clone()).collect();
     let unmatched = workspace.unmatched(keys.iter().map(String::as_str));
+    let found = unmatched.is_empty();
     // A manifest that cannot be read may hold the key.
     if !findings.has_errors() {
         findings.extend(unmatched.iter().map(|pattern| no_such_recipe(pattern, &keys)));
@@ -125,8 +126,25 @@ fn load<'w, 'f>(workspace: &'w Workspace, mut session: Session<'f>) -> Result<Lo
     corpus
         .recipes
         .retain(|recipe| workspace.wants(&recipe.key.value, recipe.manifest.trim_start_matches('/')));
+    if found && !workspace.keys.is_empty() {
+        findings = about(&corpus, &manifests, findings, session.sources());
+    }
     corpus.partial = corpus.recipes.len() != count || manifests.len() != workspace.all_manifests()?.len();
     Ok(Loaded { workspace, session, corpus, findings })
+}
+
+/// Leaves out what is wrong with manifests that hold none of the recipes.
+fn about(corpus: &Corpus, manifests: &[String], findings: Diagnostics, sources: &SourceMap) -> Diagnostics {
+    let asked: BTreeSet<&str> =
+        corpus.recipes.iter().map(|recipe| recipe.manifest.trim_start_matches('/')).collect();
+    let other = |finding: &Diagnostic| {
+        let file = finding.span.and_then(|span| sources.get(span.file));
+        file.is_some_and(|file| {
+            let path = file.path.trim_start_matches('/');
+            !asked.contains(path) && manifests.iter().any(|manifest| manifest == path)
+        })
+    };
+    findings.into_iter().filter(|finding| !other(finding)).collect()
 }
 
 fn no_such_recipe(pattern: &str, keys: &[String]) -> Diagnostic {
