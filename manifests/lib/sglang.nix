@@ -16,10 +16,14 @@ let
     expert-parallel-size = ep;
   };
 
-  precision = { quantization, ... }: {
-    quantization = quantization.method;
-    kv-cache-dtype = quantization.kvCache;
-  };
+  precision = { quantization, ... }:
+    if quantization == null then
+      { }
+    else
+      {
+        quantization = quantization.method;
+        kv-cache-dtype = quantization.kvCache;
+      };
 
   speculation = { speculative, ... }:
     if speculative == null then
@@ -42,6 +46,18 @@ in
       program = [ "python3" "-m" "sglang.launch_server" ];
       args = address point // parallelism point // precision point // speculation point // mine.args;
       env = { PYTHONNOUSERSITE = 1; } // (mine.env or { });
+      ready = "/health";
+    };
+
+  # As `serve`, with the user's own packages visible.
+  serveWithUserPackages = own: point:
+    let
+      mine = own point;
+    in
+    {
+      program = [ "python3" "-m" "sglang.launch_server" ];
+      args = address point // parallelism point // precision point // speculation point // mine.args;
+      env = mine.env or { };
       ready = "/health";
     };
 

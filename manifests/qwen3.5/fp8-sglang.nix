@@ -73,11 +73,6 @@ let
   fixedSequence = search: {
     fixedSequence = [ { isl = 8192; osl = 1024; inherit search; } ];
   };
-
-  # The engine's own packages come first.
-  isolated = sglang.serve;
-  # Hopper's recipes leave the user's packages visible.
-  shared = own: sglang.serve (point: let mine = own point; in mine // { env = { PYTHONNOUSERSITE = null; } // (mine.env or { }); });
 in
 {
   "qwen3.5-fp8-b200-sglang" = base // {
@@ -86,7 +81,7 @@ in
       { tp = 8; conc = [ 4 ]; }
       { tp = 4; conc = { from = 4; to = 256; }; }
     ];
-    serve = isolated (point: { args = b200 point; });
+    serve = sglang.serve (point: { args = b200 point; });
   };
 
   "qwen3.5-fp8-b200-sglang-mtp" = base // mtp // {
@@ -95,7 +90,7 @@ in
       { tp = 8; conc = [ 4 ]; }
       { tp = 4; conc = { from = 4; to = 256; }; }
     ];
-    serve = isolated ({ conc, model, ... }@point: {
+    serve = sglang.serve ({ conc, model, ... }@point: {
       args = b200 point // { max-running-requests = conc; tokenizer-path = model.name; };
       env = { SGLANG_ENABLE_SPEC_V2 = 1; };
     });
@@ -110,7 +105,7 @@ in
     ];
     # The one recipe without drafting whose prompts go through the chat template.
     client = harness.servingClient { backend = "vllm"; chatTemplate = true; };
-    serve = isolated (point: { args = b300 point; });
+    serve = sglang.serve (point: { args = b300 point; });
   };
 
   "qwen3.5-fp8-b300-sglang-mtp" = base // mtp // {
@@ -120,7 +115,7 @@ in
     scenarios = fixedSequence [
       { tp = 4; conc = { from = 4; to = 256; }; }
     ];
-    serve = isolated (point: { args = b300 point; env = { SGLANG_ENABLE_SPEC_V2 = 1; }; });
+    serve = sglang.serve (point: { args = b300 point; env = { SGLANG_ENABLE_SPEC_V2 = 1; }; });
   };
 
   "qwen3.5-fp8-h100-sglang" = base // {
@@ -129,7 +124,7 @@ in
       { tp = 8; conc = { from = 1; to = 8; }; }
       { tp = 8; ep = 8; conc = { from = 16; to = 256; }; }
     ];
-    serve = shared ({ ep, conc, ... }@point: {
+    serve = sglang.serveWithUserPackages ({ ep, conc, ... }@point: {
       args = hopper point // {
         expert-parallel-size = if ep > 1 then ep else null;
         max-running-requests = 256;
@@ -144,7 +139,7 @@ in
     scenarios = fixedSequence [
       { tp = 8; ep = 8; conc = { from = 4; to = 32; }; }
     ];
-    serve = shared (point: {
+    serve = sglang.serveWithUserPackages (point: {
       args = hopper point // {
         max-running-requests = 64;
         chunked-prefill-size = 8192;
@@ -159,7 +154,7 @@ in
     scenarios = fixedSequence [
       { tp = 8; ep = 8; conc = { from = 4; to = 64; }; }
     ];
-    serve = shared (point: { args = hopper point // { max-running-requests = 128; }; });
+    serve = sglang.serveWithUserPackages (point: { args = hopper point // { max-running-requests = 128; }; });
   };
 
   "qwen3.5-fp8-h200-sglang-mtp" = base // mtp // {
@@ -167,7 +162,7 @@ in
     scenarios = fixedSequence [
       { tp = 8; ep = 8; conc = { from = 4; to = 128; }; }
     ];
-    serve = shared (point: {
+    serve = sglang.serveWithUserPackages (point: {
       args = hopper point // {
         max-running-requests = 128;
         context-length = h200MtpContext point;
