@@ -12,6 +12,7 @@ pub mod report;
 mod rules;
 mod script;
 mod verdict;
+pub mod vllm;
 
 pub use judge::{Collected, Standing, Summary, judge, summary};
 pub use policy::Policy;
