@@ -126,7 +126,7 @@ fn grow(
         View::Bool(value) => Node::Bool(value),
         View::Int(value) => Node::Int(value),
         View::Float(value) => Node::Float(value),
-        View::String(text) | View::Path(text) => Node::Text(text.as_ref().to_owned()),
+        View::String(text) | View::Path(text) => Node::Text(text),
         View::List(elements) => {
             let mut items = Vec::with_capacity(elements.len());
             for element in elements {
@@ -139,7 +139,7 @@ fn grow(
             for attribute in attributes {
                 let Origin { name: name_at, value: at, shadowed } = attribute.origin;
                 let value = grow(session, &attribute.value, at, depth, left)?;
-                let name = attribute.name.as_ref().to_owned();
+                let name = attribute.name;
                 fields.push(Field { name, name_at, overrides: shadowed.first().copied(), value });
             }
             Node::Set(fields)
@@ -167,7 +167,7 @@ fn value(session: &mut Session<'_>, tree: &Tree) -> Result<Value, eval::Error> {
         Node::Set(fields) => {
             let mut values = Vec::with_capacity(fields.len());
             for field in fields {
-                values.push((field.name.as_str(), value(session, &field.value)?));
+                values.push((&*field.name, value(session, &field.value)?));
             }
             session.attrs(values)
         }

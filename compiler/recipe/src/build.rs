@@ -105,19 +105,30 @@ pub(crate) fn build(
     mode: Mode,
 ) -> Result<Built, Diagnostics> {
     let mut out = Diagnostics::new();
-    match assemble(caller, binding, job, mode, &mut out) {
+    let given = ask(caller, binding, job, mode, &mut out);
+    match given.and_then(|given| seat(caller, binding, job, mode, given, &mut out)) {
         Some(built) if !out.has_errors() => Ok(built),
         _ => Err(out),
     }
 }
 
-fn assemble(
+/// What a recipe's functions gave at a point: it is the same on every target of which they know the
+/// same.
+#[derive(Clone, Debug)]
+pub(crate) struct Given {
+    server: Process,
+    last: Process,
+    speculative: Option<Speculative>,
+}
+
+/// Asks the recipe's functions.
+pub(crate) fn ask(
     caller: &mut Caller<'_, '_>,
-    binding: &mut Binding<'_>,
-    job: &Arc<Job>,
+    binding: &Binding<'_>,
+    job: &Job,
     mode: Mode,
     out: &mut Diagnostics,
-) -> Option<Built> {
+) -> Option<Given> {
     let (recipe, target) = (binding.recipe, binding.target);
     let mut values = context::of_point(caller, recipe, target, &job.point, mode, out)?;
     values.extend_from_slice(&binding.of_target);
@@ -135,7 +146,6 @@ fn assemble(
         }
     };
     let point = caller.set(values, out)?;
-
     let server = caller.call(&recipe.serve, point, out);
     let server = server.and_then(|tree| process::process(&tree, "the server", out));
     let last = match (mode, &recipe.eval) {
@@ -150,6 +160,35 @@ fn assemble(
         }
     };
     let last = last.and_then(|tree| process::process(&tree, "the client", out));
+    let (mut server, last) = (server?, last?);
+    inject::acceptance(recipe, speculative.as_ref(), &binding.facts, mode, binding.known)
+        .apply(&mut server, out);
+    Some(Given { server, last, speculative })
+}
+
+impl Binding<'_> {
+    /// Returns true if the functions of the recipe are told the same on both targets.
+    pub(crate) fn tells_the_same(&self, other: &Self) -> bool {
+        let (ours, theirs) = (&self.target.hardware, &other.target.hardware);
+        self.placement == other.placement
+            && self.workspace == other.workspace
+            && self.port == other.port
+            && (&ours.sku.value, &ours.architecture.value, ours.gpus_per_node, ours.dram_mib)
+                == (&theirs.sku.value, &theirs.architecture.value, theirs.gpus_per_node, theirs.dram_mib)
+    }
+}
+
+/// Puts the processes of a point onto a target, with all that comes before and after them.
+pub(crate) fn seat(
+    caller: &mut Caller<'_, '_>,
+    binding: &mut Binding<'_>,
+    job: &Arc<Job>,
+    mode: Mode,
+    given: Given,
+    out: &mut Diagnostics,
+) -> Option<Built> {
+    let (recipe, target) = (binding.recipe, binding.target);
+    let Given { mut server, mut last, speculative } = given;
     let gpus = job.point.parallel.gpus();
     if !binding.clusters.contains_key(&gpus) {
         let mut machine = binding.of_target.clone();
@@ -161,9 +200,6 @@ fn assemble(
         binding.clusters.insert(gpus, cluster);
     }
     let cluster = binding.clusters.get(&gpus)?;
-    let (mut server, last) = (server?, last?);
-    inject::acceptance(recipe, speculative.as_ref(), &binding.facts, mode, binding.known)
-        .apply(&mut server, out);
     let program = program(recipe, &server);
 
     let mut stages = Stages { passed: &cluster.passed, parallel: job.point.parallel, groups: Vec::new() };
@@ -174,7 +210,6 @@ fn assemble(
     let files: Vec<File> = server.files.iter().chain(&last.files).cloned().collect();
     let group = stages.server(&mut server, &binding.port);
     stages.packages(recipe);
-    let mut last = last;
     for tool in std::mem::take(&mut last.tools) {
         stages.stage("tools", "stage", tool);
     }
@@ -318,7 +353,12 @@ impl Stages<'_> {
     /// Downloads what the run needs and nobody has brought.
     fn downloads(&mut self, binding: &Binding<'_>, speculative: Option<&Speculative>) {
         let (recipe, placement) = (binding.recipe, &binding.placement);
-        if !placement.staged || recipe.download == Download::Missing {
+        let wanted = match recipe.download {
+            Download::Unstaged => !placement.staged,
+            Download::Missing => true,
+            Download::Engine => false,
+        };
+        if wanted {
             let folder = placement.folder.as_deref();
             self.stage("checkpoint", "download", download(&recipe.model.repository.value, folder, false));
         }

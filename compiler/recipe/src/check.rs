@@ -1,6 +1,6 @@
 //! The whole corpus at once: every plan of every recipe, and every rule.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use diag::Diagnostics;
@@ -8,7 +8,7 @@ use engine::Skipped;
 use engine::known::Known;
 
 use crate::bridge::Caller;
-use crate::build::{self, Built};
+use crate::build::{self, Binding, Built, Given};
 use crate::matrix::{self, Job};
 use crate::plan::{Mode, Plan};
 use crate::recipe::Recipe;
@@ -92,15 +92,38 @@ pub(crate) fn build_all(
     known: &Known,
     out: &mut Diagnostics,
 ) -> Vec<Built> {
-    let mut all = Vec::new();
+    let mut bindings: Vec<Binding<'_>> = Vec::new();
     for target in corpus.targets_of(recipe) {
-        let Some(mut binding) = build::bind(caller, recipe, target, known, out) else { continue };
-        for job in jobs {
+        bindings.extend(build::bind(caller, recipe, target, known, out));
+    }
+    // The first target that tells the recipe's functions the same: they are asked once for both.
+    let first: Vec<usize> = bindings
+        .iter()
+        .map(|one| bindings.iter().position(|other| other.tells_the_same(one)).unwrap_or(0))
+        .collect();
+    let shared = |index: usize| first.iter().filter(|&&of| of == index).count() > 1;
+    let mut answers: BTreeMap<(usize, usize, Mode), Option<Given>> = BTreeMap::new();
+    let mut all = Vec::new();
+    for (index, (binding, &of)) in bindings.iter_mut().zip(&first).enumerate() {
+        for (place, job) in jobs.iter().enumerate() {
             for mode in [Mode::Throughput, Mode::Eval] {
-                match build::build(caller, &mut binding, job, mode) {
-                    Ok(built) => all.push(built),
-                    Err(findings) => out.extend(findings),
+                let mut findings = Diagnostics::new();
+                let given = match answers.get(&(of, place, mode)) {
+                    Some(given) => given.clone(),
+                    None => {
+                        let given = build::ask(caller, binding, job, mode, &mut findings);
+                        if shared(index) {
+                            answers.insert((of, place, mode), given.clone());
+                        }
+                        given
+                    }
+                };
+                let built =
+                    given.and_then(|given| build::seat(caller, binding, job, mode, given, &mut findings));
+                if !findings.has_errors() {
+                    all.extend(built);
                 }
+                out.extend(findings);
             }
         }
     }

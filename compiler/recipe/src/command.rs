@@ -5,6 +5,7 @@
 //! as a word of its own unless it begins with a dash.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use diag::{Diagnostic, Diagnostics, Span, slugs};
 
@@ -25,7 +26,7 @@ pub(crate) enum Spelling {
 #[derive(Clone, Debug)]
 pub struct Given {
     /// Its name without dashes.
-    pub name: String,
+    pub name: Arc<str>,
     /// Where the value was written.
     pub at: Option<Span>,
     /// Where the name was written.
@@ -112,7 +113,7 @@ fn value(tree: &Tree, name: &str, out: &mut Diagnostics) -> Option<Word> {
     match (&tree.node, special(tree)) {
         (Node::Set(_), Some(Special::Json(inner))) => json_word(inner, out),
         (Node::Set(_), None) => json_word(tree, out),
-        _ => word(tree, &format!("the value of `{name}`"), out),
+        _ => word(tree, name, out),
     }
 }
 

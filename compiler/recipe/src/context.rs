@@ -204,10 +204,10 @@ fn model(model: &Model, placement: &Placement, facts: &Checkpoint) -> Tree {
     Tree::set(given.into_iter().chain(known))
 }
 
+/// A machine without its name: a recipe that asked for a name would be a recipe of one cluster.
 fn hardware(target: &Target) -> Tree {
     let hardware = &target.hardware;
     Tree::set([
-        ("name", Tree::from(target.name.value.as_str())),
         ("sku", Tree::from(hardware.sku.value.as_str())),
         ("architecture", Tree::from(hardware.architecture.value.as_str())),
         ("gpusPerNode", Tree::from(hardware.gpus_per_node)),

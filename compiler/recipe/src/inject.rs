@@ -74,7 +74,7 @@ impl Told {
         }
         for (option, members) in injection.members {
             let name = option.trim_start_matches('-');
-            let Some(given) = server.options.iter().find(|given| given.name == name) else { continue };
+            let Some(given) = server.options.iter().find(|given| &*given.name == name) else { continue };
             let Some(last) = server.argv.get_mut(given.words.clone()).and_then(|words| words.last_mut())
             else {
                 continue;
@@ -100,15 +100,15 @@ impl Told {
 /// Adds an option at its place in the documented order, in place of one that is there.
 fn insert(server: &mut Process, name: &str, value: &str) {
     let words = [Word::from(format!("--{name}")), Word::from(value)];
-    let place = server.options.partition_point(|one| one.name.as_str() < name);
+    let place = server.options.partition_point(|one| &*one.name < name);
     let start = server.options.get(place).map_or(server.argv.len(), |next| next.words.start);
     let replaced = match server.options.get(place) {
-        Some(same) if same.name == name => same.words.len(),
+        Some(same) if &*same.name == name => same.words.len(),
         _ => 0,
     };
     server.argv.splice(start..start + replaced, words);
     let given = Given {
-        name: name.to_owned(),
+        name: name.into(),
         at: None,
         name_at: None,
         overrides: None,

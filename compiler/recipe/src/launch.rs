@@ -32,7 +32,7 @@ pub fn launch(engine: Engine, recipe: &Recipe, built: &Built, known: &Known) -> 
         .server
         .options
         .iter()
-        .map(|given| Argument { name: given.name.clone(), words: words(given.words.clone()) });
+        .map(|given| Argument { name: given.name.to_string(), words: words(given.words.clone()) });
     let environment = server
         .into_iter()
         .flat_map(|rank| &rank.env)
@@ -107,8 +107,10 @@ fn json(tree: &Tree) -> Json {
         Node::Bool(value) => Json::from(*value),
         Node::Int(value) => Json::from(*value),
         Node::Float(value) => Json::from(*value),
-        Node::Text(text) => Json::from(text.as_str()),
+        Node::Text(text) => Json::from(&**text),
         Node::List(items) => items.iter().map(json).collect(),
-        Node::Set(fields) => fields.iter().map(|field| (field.name.clone(), json(&field.value))).collect(),
+        Node::Set(fields) => {
+            fields.iter().map(|field| (field.name.to_string(), json(&field.value))).collect()
+        }
     }
 }

@@ -67,7 +67,7 @@ fn recipe(field: &Field, path: &str, out: &mut Diagnostics) -> Option<Recipe> {
         out.push(finding);
     }
     let scenarios = record.required("scenarios", out, search::scenarios);
-    let moments = [("unstaged", Download::Unstaged), ("missing", Download::Missing)];
+    let moments = [("unstaged", Download::Unstaged), ("missing", Download::Missing), ("engine", Download::Engine)];
     let download =
         record.optional("download", out, |tree, what, out| schema::choice(tree, what, &moments, out));
     let datasets =
@@ -81,7 +81,7 @@ fn recipe(field: &Field, path: &str, out: &mut Diagnostics) -> Option<Recipe> {
     let client = record.required("client", out, function);
     let eval = record.optional("eval", out, function);
     Some(Recipe {
-        key: At { value: field.name.clone(), at: field.name_at },
+        key: At { value: field.name.to_string(), at: field.name_at },
         manifest: path.to_owned(),
         engine: engine?,
         engine_version,
@@ -119,7 +119,7 @@ fn engine_name(tree: &Tree, what: &str, out: &mut Diagnostics) -> Option<At<Stri
     let known = ["sglang", "vllm", "trt", "atom"];
     let mut finding = Diagnostic::error(
         slugs::recipe::UNKNOWN_CHOICE,
-        format!("{what} is `{}`, which is not one of {}", name.value, known.join(", ")),
+        format!("{} is `{}`, which is not one of {}", schema::called(what), name.value, known.join(", ")),
     );
     finding.span = tree.at;
     if let Some(near) = diag::nearest(&name.value, known) {
@@ -161,7 +161,7 @@ fn repository_id(tree: &Tree, what: &str, out: &mut Diagnostics) -> Option<At<St
     }
     let mut finding = Diagnostic::error(
         slugs::recipe::WRONG_TYPE,
-        format!("{what} is `{}`, not a repository id such as `owner/name`", id.value),
+        format!("{} is `{}`, not a repository id such as `owner/name`", schema::called(what), id.value),
     );
     finding.span = tree.at;
     out.push(finding);

@@ -234,7 +234,17 @@ pub enum Ready {
 
 /// An argv element or a value: text with holes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct Word(Vec<Piece>);
+pub struct Word(Pieces);
+
+/// Nearly every word is one piece, and there are thousands, so one piece is held without a list.
+/// A list has two at least.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+enum Pieces {
+    #[default]
+    None,
+    One(Piece),
+    Several(Vec<Piece>),
+}
 
 /// Part of a [`Word`].
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -298,7 +308,7 @@ impl Word {
     /// Returns a word of one hole.
     #[must_use]
     pub fn hole(hole: Hole) -> Self {
-        Self(vec![Piece::Hole(hole)])
+        Self(Pieces::One(Piece::Hole(hole)))
     }
 
     /// Adds text; neighbouring texts become one piece, so that equal words are equal values.
@@ -306,20 +316,36 @@ impl Word {
         if text.is_empty() {
             return;
         }
-        match self.0.last_mut() {
+        let last = match &mut self.0 {
+            Pieces::None => None,
+            Pieces::One(piece) => Some(piece),
+            Pieces::Several(pieces) => pieces.last_mut(),
+        };
+        match last {
             Some(Piece::Text(last)) => last.push_str(text),
-            _ => self.0.push(Piece::Text(text.to_owned())),
+            _ => self.push(Piece::Text(text.to_owned())),
         }
     }
 
     /// Adds a hole.
     pub fn push_hole(&mut self, hole: Hole) {
-        self.0.push(Piece::Hole(hole));
+        self.push(Piece::Hole(hole));
+    }
+
+    fn push(&mut self, piece: Piece) {
+        self.0 = match std::mem::take(&mut self.0) {
+            Pieces::None => Pieces::One(piece),
+            Pieces::One(first) => Pieces::Several(vec![first, piece]),
+            Pieces::Several(mut pieces) => {
+                pieces.push(piece);
+                Pieces::Several(pieces)
+            }
+        };
     }
 
     /// Adds all pieces of another word.
     pub fn push_word(&mut self, other: &Self) {
-        for piece in &other.0 {
+        for piece in other.pieces() {
             match piece {
                 Piece::Text(text) => self.push_text(text),
                 Piece::Hole(hole) => self.push_hole(hole.clone()),
@@ -330,13 +356,17 @@ impl Word {
     /// Returns the pieces.
     #[must_use]
     pub fn pieces(&self) -> &[Piece] {
-        &self.0
+        match &self.0 {
+            Pieces::None => &[],
+            Pieces::One(piece) => std::slice::from_ref(piece),
+            Pieces::Several(pieces) => pieces,
+        }
     }
 
     /// Returns the text if there is no hole in it.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
-        match self.0.as_slice() {
+        match self.pieces() {
             [] => Some(""),
             [Piece::Text(text)] => Some(text),
             _ => None,
@@ -346,14 +376,12 @@ impl Word {
 
 impl From<&str> for Word {
     fn from(text: &str) -> Self {
-        let mut word = Self::new();
-        word.push_text(text);
-        word
+        Self::from(text.to_owned())
     }
 }
 
 impl From<String> for Word {
     fn from(text: String) -> Self {
-        Self::from(text.as_str())
+        if text.is_empty() { Self::new() } else { Self(Pieces::One(Piece::Text(text))) }
     }
 }

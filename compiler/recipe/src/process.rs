@@ -1,6 +1,7 @@
 //! One process as a recipe gives it: program, options, environment, files.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use diag::{Diagnostic, Diagnostics, Span, slugs};
 
@@ -23,15 +24,15 @@ pub struct Process {
     /// Its environment.
     pub env: BTreeMap<String, Word>,
     /// Where each variable's value was written.
-    pub env_at: BTreeMap<String, Span>,
+    pub env_at: BTreeMap<Arc<str>, Span>,
     /// Variables that must not be set.
     pub unset: BTreeSet<String>,
     /// Where each variable's name was written.
-    pub env_name_at: BTreeMap<String, Span>,
+    pub env_name_at: BTreeMap<Arc<str>, Span>,
     /// Files written before it starts.
     pub files: Vec<File>,
     /// The files that are written from values: path and value.
-    pub configs: Vec<(String, Tree)>,
+    pub configs: Vec<(Arc<str>, Tree)>,
     /// The path that answers once it is ready, if it serves.
     pub ready: Option<String>,
     /// Processes that must have ended before it starts, such as installations.
@@ -46,7 +47,7 @@ impl Process {
     /// Returns the option of this name.
     #[must_use]
     pub fn option(&self, name: &str) -> Option<&Given> {
-        self.options.iter().find(|given| given.name == name)
+        self.options.iter().find(|given| &*given.name == name)
     }
 }
 
@@ -103,11 +104,11 @@ fn environment(tree: &Tree, process: &mut Process, out: &mut Diagnostics) {
         }
         process.env_name_at.extend(field.name_at.map(|at| (field.name.clone(), at)));
         if field.value.is_null() {
-            process.unset.insert(field.name.clone());
+            process.unset.insert(field.name.to_string());
             continue;
         }
-        if let Some(value) = word(&field.value, &format!("the variable `{}`", field.name), out) {
-            process.env.insert(field.name.clone(), value);
+        if let Some(value) = word(&field.value, &field.name, out) {
+            process.env.insert(field.name.to_string(), value);
             process.env_at.extend(field.value.at.map(|at| (field.name.clone(), at)));
         }
     }
@@ -155,7 +156,7 @@ fn files(tree: &Tree, process: &mut Process, out: &mut Diagnostics) {
         };
         // A relative path is written from the workspace, which `./` says to every reader.
         let path = if field.name.starts_with('/') || field.name.starts_with("./") {
-            field.name.clone()
+            field.name.to_string()
         } else {
             format!("./{}", field.name)
         };

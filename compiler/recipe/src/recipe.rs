@@ -172,6 +172,8 @@ pub enum Download {
     Unstaged,
     /// Also where a staged place turns out to be missing.
     Missing,
+    /// Never by a step of its own: the engine brings what is not staged as it starts.
+    Engine,
 }
 
 impl Recipe {

@@ -42,7 +42,7 @@ impl<'t> Record<'t> {
             return None;
         };
         for field in found {
-            if !fields.contains(&field.name.as_str()) {
+            if !fields.contains(&&*field.name) {
                 out.push(unknown(field, what, fields));
             }
         }
@@ -63,7 +63,7 @@ impl<'t> Record<'t> {
         read: impl FnOnce(&'t Tree, &str, &mut Diagnostics) -> Option<T>,
     ) -> Option<T> {
         let field = self.field(name)?;
-        read(&field.value, &format!("`{name}`"), out)
+        read(&field.value, name, out)
     }
 
     /// Reads a field that must be there.
@@ -80,7 +80,7 @@ impl<'t> Record<'t> {
             out.push(finding);
             return None;
         };
-        read(&field.value, &format!("`{name}`"), out)
+        read(&field.value, name, out)
     }
 }
 
@@ -98,18 +98,27 @@ fn unknown(field: &Field, what: &str, fields: &[&str]) -> Diagnostic {
 
 /// Makes the finding for a value of another type than wanted.
 pub fn wrong_type(tree: &Tree, what: &str, wanted: &str) -> Diagnostic {
-    let mut finding =
-        Diagnostic::error(slugs::recipe::WRONG_TYPE, format!("{what} is {}, not {wanted}", tree.described()));
+    let mut finding = Diagnostic::error(
+        slugs::recipe::WRONG_TYPE,
+        format!("{} is {}, not {wanted}", called(what), tree.described()),
+    );
     finding.span = tree.at;
     finding
+}
+
+/// Returns how to call something in a message: the name of a field stands in backticks.
+#[must_use]
+pub fn called(what: &str) -> String {
+    if what.contains([' ', '`']) { what.to_owned() } else { format!("`{what}`") }
 }
 
 /// Reads a string.
 pub fn text(tree: &Tree, what: &str, out: &mut Diagnostics) -> Option<At<String>> {
     match &tree.node {
-        Node::Text(text) if !text.is_empty() => Some(At { value: text.clone(), at: tree.at }),
+        Node::Text(text) if !text.is_empty() => Some(At { value: text.to_string(), at: tree.at }),
         Node::Text(_) => {
-            let mut finding = Diagnostic::error(slugs::recipe::WRONG_TYPE, format!("{what} is empty"));
+            let mut finding =
+                Diagnostic::error(slugs::recipe::WRONG_TYPE, format!("{} is empty", called(what)));
             finding.span = tree.at;
             out.push(finding);
             None
@@ -129,7 +138,7 @@ pub fn count(tree: &Tree, what: &str, out: &mut Diagnostics) -> Option<At<u32>> 
             _ => {
                 let mut finding = Diagnostic::error(
                     slugs::recipe::OUT_OF_RANGE,
-                    format!("{what} is {number}, not a whole number from 1 to 4294967295"),
+                    format!("{} is {number}, not a whole number from 1 to 4294967295", called(what)),
                 );
                 finding.span = tree.at;
                 out.push(finding);
@@ -163,7 +172,7 @@ pub fn list<T>(
         out.push(wrong_type(tree, what, "a list"));
         return None;
     };
-    Some(items.iter().filter_map(|item| read(item, &format!("an element of {what}"), out)).collect())
+    Some(items.iter().filter_map(|item| read(item, what, out)).collect())
 }
 
 /// Reads one of a few words.
@@ -180,7 +189,7 @@ pub fn choice<T: Copy>(
     let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
     let mut finding = Diagnostic::error(
         slugs::recipe::UNKNOWN_CHOICE,
-        format!("{what} is `{}`, which is not one of {}", word.value, names.join(", ")),
+        format!("{} is `{}`, which is not one of {}", called(what), word.value, names.join(", ")),
     );
     finding.span = tree.at;
     if let Some(near) = nearest(&word.value, names.iter().copied()) {

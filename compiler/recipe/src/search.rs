@@ -130,7 +130,7 @@ fn share(tree: &Tree, what: &str, out: &mut Diagnostics) -> Option<At<String>> {
     }
     let mut finding = diag::Diagnostic::error(
         slugs::recipe::OUT_OF_RANGE,
-        format!("{what} is {value}, not more than 0 and at most 1"),
+        format!("{} is {value}, not more than 0 and at most 1", schema::called(what)),
     );
     finding.span = tree.at;
     out.push(finding);
@@ -154,7 +154,7 @@ fn entry(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Entry> {
             }
             continue;
         };
-        match schema::count(&field.value, &format!("`{name}`"), out) {
+        match schema::count(&field.value, name, out) {
             Some(value) => *width = value.value,
             None => whole = false,
         }

@@ -298,8 +298,8 @@ fn checkpoints(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Checkpoint
         match &field.value.node {
             Node::Set(places) => {
                 for place in places {
-                    if let Some(path) = schema::text(&place.value, &format!("`{}`", place.name), out) {
-                        staged.insert(place.name.clone(), path);
+                    if let Some(path) = schema::text(&place.value, &place.name, out) {
+                        staged.insert(place.name.to_string(), path);
                     }
                 }
             }

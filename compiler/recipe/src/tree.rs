@@ -3,6 +3,8 @@
 //! The reader of manifests ([`crate::schema`]) and everything after it work on these trees; only
 //! [`crate::bridge`] knows how they come out of evaluation.
 
+use std::sync::Arc;
+
 use diag::Span;
 
 /// A fully evaluated value with its place.
@@ -26,7 +28,7 @@ pub enum Node {
     /// A float.
     Float(f64),
     /// A string.
-    Text(String),
+    Text(Arc<str>),
     /// A list.
     List(Vec<Tree>),
     /// A set, sorted by name.
@@ -39,7 +41,7 @@ pub enum Node {
 #[derive(Clone, Debug)]
 pub struct Field {
     /// Its name.
-    pub name: String,
+    pub name: Arc<str>,
     /// Where the name was written.
     pub name_at: Option<Span>,
     /// Where a value that it took the place of (`a // b`) was written.
@@ -60,7 +62,7 @@ impl Tree {
     pub fn set<'a>(fields: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
         let mut fields: Vec<Field> = fields
             .into_iter()
-            .map(|(name, value)| Field { name: name.to_owned(), name_at: None, overrides: None, value })
+            .map(|(name, value)| Field { name: name.into(), name_at: None, overrides: None, value })
             .collect();
         fields.sort_by(|a, b| a.name.cmp(&b.name));
         Self::made(Node::Set(fields))
@@ -70,7 +72,7 @@ impl Tree {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Field> {
         let Node::Set(fields) = &self.node else { return None };
-        fields.iter().find(|field| field.name == name)
+        fields.iter().find(|field| &*field.name == name)
     }
 
     /// Returns the text of a string.
@@ -103,7 +105,7 @@ impl Tree {
 
 impl From<&str> for Tree {
     fn from(text: &str) -> Self {
-        Self::made(Node::Text(text.to_owned()))
+        Self::made(Node::Text(text.into()))
     }
 }
 

@@ -3,6 +3,7 @@
 use diag::{Diagnostic, Diagnostics, slugs};
 
 use crate::plan::{Hole, Piece, Word};
+use crate::schema;
 use crate::tree::{Node, Tree, float_text};
 
 /// The holes that manifests can name, as they name them.
@@ -17,7 +18,7 @@ pub(crate) const HOLES: &[(&str, Hole)] = &[
 /// Reads a scalar, a hole or a joined word. `None`, with a finding, for anything else.
 pub(crate) fn word(tree: &Tree, what: &str, out: &mut Diagnostics) -> Option<Word> {
     match &tree.node {
-        Node::Text(text) => Some(Word::from(text.as_str())),
+        Node::Text(text) => Some(Word::from(&**text)),
         Node::Int(number) => Some(Word::from(number.to_string())),
         Node::Float(number) => Some(Word::from(float_text(*number))),
         Node::Set(_) => match special(tree) {
@@ -39,9 +40,11 @@ pub(crate) fn word(tree: &Tree, what: &str, out: &mut Diagnostics) -> Option<Wor
 }
 
 fn wrong(tree: &Tree, what: &str, out: &mut Diagnostics) -> Option<Word> {
-    let mut finding =
-        Diagnostic::error(slugs::recipe::NOT_A_WORD, format!("{what} is {}, not a word", tree.described()))
-            .why("a word is a string, a number, a hole such as `run.runner`, or `word [ … ]`");
+    let mut finding = Diagnostic::error(
+        slugs::recipe::NOT_A_WORD,
+        format!("{} is {}, not a word", schema::called(what), tree.described()),
+    )
+    .why("a word is a string, a number, a hole such as `run.runner`, or `word [ … ]`");
     if matches!(tree.node, Node::Bool(_)) {
         finding = finding.help("write the text that the program reads: `\"true\"`, or 1");
     }
@@ -77,7 +80,7 @@ pub(crate) fn special(tree: &Tree) -> Option<Special<'_>> {
         return Some(Special::Run(name));
     }
     let [field] = fields.as_slice() else { return None };
-    match (field.name.as_str(), &field.value.node) {
+    match (&*field.name, &field.value.node) {
         ("_word", Node::List(items)) => Some(Special::Word(items)),
         ("_repeat", Node::List(items)) => Some(Special::Repeat(items)),
         ("_json", _) => Some(Special::Json(&field.value)),

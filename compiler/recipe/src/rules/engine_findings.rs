@@ -134,8 +134,12 @@ fn place(about: &About, recipe: &Recipe, built: &Built) -> Option<Span> {
             }
             None => server.at,
         },
-        About::Variable(name) => server.env_name_at.get(name).copied().or_else(|| field(recipe, built, name)),
-        About::VariableValue(name) => server.env_at.get(name).copied().or_else(|| field(recipe, built, name)),
+        About::Variable(name) => {
+            server.env_name_at.get(name.as_str()).copied().or_else(|| field(recipe, built, name))
+        }
+        About::VariableValue(name) => {
+            server.env_at.get(name.as_str()).copied().or_else(|| field(recipe, built, name))
+        }
         About::Field(path) => field(recipe, built, path),
         About::Config(path) => server.configs.first().and_then(|(_, tree)| inside(tree, path).or(tree.at)),
         About::Launch => recipe.key.at,

@@ -198,7 +198,7 @@ fn trials(recipe: &Recipe, known: &Known) -> Vec<Trial> {
             );
         }
     }
-    if recipe.download == Download::Missing {
+    if recipe.download != Download::Unstaged {
         add("download", None, any, Box::new(|recipe| recipe.download = Download::Unstaged));
     }
     scenarios(recipe, &mut trials);
@@ -213,7 +213,17 @@ fn scenarios(recipe: &Recipe, trials: &mut Vec<Trial>) {
             trials.push(Trial {
                 field: "dramUtilization",
                 at: share.at,
-                concerns: any,
+                // Without offload anywhere every plan is tried, and stays.
+                concerns: if recipe
+                    .scenarios
+                    .iter()
+                    .flat_map(|one| &one.search)
+                    .any(|part| part.kv_offload.is_some())
+                {
+                    offloads
+                } else {
+                    any
+                },
                 change: Box::new(move |recipe| {
                     if let Some(scenario) = recipe.scenarios.get_mut(index)
                         && let Workload::Agentic { dram_utilization: Some(share), .. } =
