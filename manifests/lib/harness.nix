@@ -52,7 +52,16 @@ in
   servingClientPackages = [ "datasets" "pandas" ];
 
   # Recorded agents' conversations, replayed for `duration` seconds with their own idle times.
-  traceReplay = { loader, serverMetrics ? { port, ... }: word [ "http://localhost:" port "/metrics" ] }: { model, port, workspace, conc, duration, ... }@point: {
+  #
+  # `engineMetrics` is how the engine's metrics begin (`sglang:`): where it is given, a run without
+  # them does not count. Other clients only take them along.
+  traceReplay = {
+    loader,
+    serverMetrics ? { port, ... }: word [ "http://localhost:" port "/metrics" ],
+    engineMetrics ? null,
+    more ? { },
+    moreEnv ? { },
+  }: { model, port, workspace, conc, duration, ... }@point: {
     program = [ "aiperf" "profile" ];
     args = {
       scenario = "inferencex-agentx-mvp";
@@ -80,7 +89,7 @@ in
       output-artifact-dir = "/workspace/results/aiperf_artifacts";
       public-dataset = loader;
       server-metrics = serverMetrics point;
-    };
+    } // more;
     env = {
       # Loading the traces takes minutes, and up to fourteen on a slow disk.
       AIPERF_DATASET_CONFIGURATION_TIMEOUT = 1800;
@@ -88,7 +97,15 @@ in
       AIPERF_UI_REALTIME_METRICS_ENABLED = "true";
       # Recorded answers, not live ones, stand in the prompts that follow.
       AIPERF_DATASET_WEKA_LIVE_ASSISTANT_RESPONSES = 0;
-    };
+    } // moreEnv // (
+      if engineMetrics == null then
+        { }
+      else
+        {
+          AIPERF_SERVER_METRICS_URLS = serverMetrics point;
+          AIPERF_REQUIRED_SERVER_METRIC_PREFIX = engineMetrics;
+        }
+    );
     # Not among the engine's own packages: the client's dependencies would replace some of them.
     tools = [
       {

@@ -35,6 +35,12 @@ in
     precision = "fp4";
   };
 
+  # AMD's own quantization.
+  mxfp4 = family // {
+    repository = "amd/Qwen3.5-397B-A17B-MXFP4";
+    precision = "fp4";
+  };
+
   # Where upstream publishes how SGLang serves it.
   sglangCookbook = {
     repository = "sgl-project/sglang";
