@@ -37,6 +37,8 @@ impl Value {
                 serde_json::from_str(word).map_or_else(|_| text(), |json| Self::Json(alike(json)))
             }
             Type::Lower => Self::Text(word.to_lowercase().replace('-', "_")),
+            // An engine's parser keeps such a word as text, and whoever uses it reads it as JSON.
+            Type::Text | Type::Opaque if word.starts_with('{') => Self::read(word, Type::Json),
             Type::Bool | Type::Text | Type::Opaque => text(),
         }
     }
