@@ -37,6 +37,13 @@ const ALLOWED: &[(&str, &str)] = &[
     ("eval", "the record has the arguments of a library call; framework and port are compared"),
 ];
 
+/// Faults of upstream's that recipes do not repeat: the recipe, what differs, and why.
+const FAULTS: &[(&str, &str, &str)] = &[(
+    "qwen3.5-fp8-mi325x-sglang-mtp",
+    "clients:",
+    "fault:stray-client-argument: a lost line continuation hands the client a word that it refuses, so upstream measures nothing",
+)];
+
 /// Variables that leaked from upstream's shells.
 const LEAKED: &[&str] =
     &["MODEL", "MODEL_PATH", "PORT", "EVAL_MAX_MODEL_LEN", "EVAL_FRAMEWORK", "WEKA_LOADER_OVERRIDE"];
@@ -96,7 +103,10 @@ fn every_plan_equals_the_recorded_launch() {
         for row in recorded[part].as_array().unwrap() {
             let key = row["config_key"].as_str().unwrap();
             let Some(recipe) = corpus.recipes.iter().find(|recipe| recipe.key.value == key) else { continue };
-            let found = differences(&mut session, &corpus, recipe, row, mode);
+            let mut found = differences(&mut session, &corpus, recipe, row, mode);
+            found.retain(|difference| {
+                !FAULTS.iter().any(|(recipe, what, _)| *recipe == key && difference.starts_with(what))
+            });
             let count = table.entry(key).or_default();
             count.1 += 1;
             if found.is_empty() {
