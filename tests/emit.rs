@@ -77,7 +77,10 @@ fn scripts_look_as_they_did() {
             old.push(file);
         }
     }
-    assert!(old.is_empty(), "{old:?} would be written differently now: read `UPDATE=1 cargo test scripts_look`'s difference");
+    assert!(
+        old.is_empty(),
+        "{old:?} would be written differently now: read `UPDATE=1 cargo test scripts_look`'s difference"
+    );
 }
 
 #[test]

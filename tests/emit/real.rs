@@ -286,7 +286,7 @@ fn one(mut plan: Plan, mut lock: Lock, files: &BTreeMap<Digest, Vec<File>>, mut 
         let call = call.unwrap_or_else(|| panic!("{label}: {argv:?} was not started\n{}", said(&output)));
         assert_eq!(call.argv, argv, "{label}");
         let beside = ["PATH=", "HOME="];
-        let from_image = plan.target.starts_with("docker").then_some("FROM_IMAGE=yes");
+        let from_image = matches!(site.runtime, Runtime::Docker).then_some("FROM_IMAGE=yes");
         let mut got = call.env.clone();
         got.retain(|pair| {
             !beside.iter().any(|name| pair.starts_with(name)) && Some(pair.as_str()) != from_image

@@ -1,4 +1,20 @@
 //! What a script writes into its evidence without having to look: what it was made from.
+//!
+//! The evidence is one JSON object in `STEM.evidence.json`, in the workspace or in the folder of it
+//! that `RECIPEC_LOG_DIR` names, beside the results. [`stem`] says what `STEM` is. Fields:
+//!
+//! | field | what |
+//! |---|---|
+//! | `version`, `kind` | 1, `recipec-evidence` |
+//! | `recipe`, `target`, `mode`, `job`, `points` | which plan, in the words of its lock |
+//! | `plan`, `lock`, `script` | digests: of the plan, the lock's seal, of the script that ran |
+//! | `image` | `wanted` as the manifest has it; `pinned` (`reference`, `digest`, `platform`, `config`); `seen`: what enroot noted in the image, or the daemon's digest and id; empty if the runtime does not say |
+//! | `node`, `scheduler_job`, `gpus` | where it ran; names and drivers of GPUs if `nvidia-smi` is there |
+//! | `started`, `ended` | UTC |
+//! | `checkpoints` | per checkpoint `repository`, `commit`, `list` (digest of the locked file list), `layout`, `path`, `check` (`full` or `stamp`), `seconds`, `files` (count), `extras`, `problems` |
+//! | `processes` | in the order of their start: `name`, `kind`, `argv`, `env` (declared), `inherited` (the image's, and the scheduler's GPUs), `secrets` (names), `unset` (names), `log`, `started`, `ready`, `ended`, `exit` |
+//! | `results` | files that the run left beside the evidence: `path`, `sha256` |
+//! | `exit`, `stopped` | the run's status; the named reason if it was stopped, else null |
 
 use lock::Digest;
 use recipe::plan::Plan;

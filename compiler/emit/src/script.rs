@@ -289,6 +289,7 @@ fn fixed(
     }
     bash.line("");
     bash.function("main", |bash| {
+        bash.line("((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)) || stop bash-too-old 5 \"bash $BASH_VERSION is older than 4.4\"");
         bash.line("case ${1:-host} in");
         bash.line("  host) host ;;");
         if parts.node {

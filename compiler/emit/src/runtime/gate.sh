@@ -49,7 +49,7 @@ survey() {
     found+=("$size $kind")
   done
   if ((${#paths[@]})); then
-    mapfile -t states < <(cd -- "$directory" && stat -L --printf='%s %.9Y %.9Z %i %d\n' -- "${paths[@]/#/./}")
+    mapfile -t states < <(cd -- "$directory" && stat -L --printf='%s %.9Y %.9Z %i\n' -- "${paths[@]/#/./}")
     ((${#states[@]} == ${#paths[@]})) || problem checkpoint-unreadable "the files changed while they were looked at"
   fi
   for index in "${!states[@]}"; do
@@ -135,27 +135,34 @@ hash_files() {
 }
 
 # gate: stops unless the checkpoint is complete and equal to the lock. A full check leaves a sealed
-# stamp beside the files where it may write; while names, sizes, times and inodes are as the stamp
-# says, later runs do not read the content again. RECIPEC_GATE=full always does.
+# stamp, beside the files if it may write there, else with the logs; while names, sizes, times and
+# inodes are as the stamp says, later runs do not read the content again. RECIPEC_GATE=full always does.
 gate() {
-  local directory stamp text seal how=full begun=$SECONDS
+  local directory stamp text how=full begun=$SECONDS
+  local -a stamps
   checkpoint_directory
   directory=$REPLY
-  stamp=$directory/.recipec/${list#*:}.stamp
-  [[ $layout == directory ]] || stamp="$place/models--${repository//\//--}/.recipec/$commit-${list#*:}.stamp"
+  stamps=("$directory/.recipec/${list#*:}.stamp" "$log_directory/.recipec/${list#*:}.stamp")
+  [[ $layout == directory ]] || stamps[0]="$place/models--${repository//\//--}/.recipec/$commit-${list#*:}.stamp"
   survey
   if ((${#problems[@]} == 0)); then
-    text="recipec stamp 1"$'\n'"$list"$'\n'"$identity"
-    seal=$(printf '%s' "$text" | sha256sum)
-    if [[ $given_gate != full && -f $stamp && $(cat -- "$stamp") == "$text${seal%% *}" ]]; then
-      how=stamp
-    else
+    text="recipec stamp 1"$'\n'"$list"$'\n'"$directory"$'\n'"$identity"
+    text+=$(printf '%s' "$text" | sha256sum | head -c 64)
+    for stamp in "${stamps[@]}"; do
+      if [[ $given_gate != full && -f $stamp && $(cat -- "$stamp") == "$text" ]]; then
+        how=stamp
+      fi
+    done
+    if [[ $how == full ]]; then
       say "checking every byte of $repository at $directory"
       hash_files
-      if ((${#problems[@]} == 0)) && mkdir -p -- "${stamp%/*}" 2>/dev/null; then
-        # A stamp that cannot be written costs the next run a full check, no more.
-        { printf '%s' "$text${seal%% *}" >"$stamp.$$" && mv -f -- "$stamp.$$" "$stamp"; } 2>/dev/null || true
-      fi
+      for stamp in "${stamps[@]}"; do
+        ((${#problems[@]} == 0)) || break
+        # A stamp that can be written nowhere costs the next run a full check, no more.
+        if { mkdir -p -- "${stamp%/*}" && printf '%s' "$text" >"$stamp.$$" && mv -f -- "$stamp.$$" "$stamp"; } 2>/dev/null; then
+          break
+        fi
+      done
     fi
   fi
   gate_record "$directory" "$how" "$((SECONDS - begun))"

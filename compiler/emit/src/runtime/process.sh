@@ -100,20 +100,24 @@ run_to_end() {
 
 # run_finish NAME KIND: runs the process whose end ends the job, and takes its status as the job's.
 run_finish() {
-  local index begun
+  local index begun status
   start "$1" "$2" no
   index=$started
+  # What it says is shown as it says it, and is in its log as well.
+  set -m
+  tail -n +1 -f -s 0.2 "--pid=${process_pids[index]}" -- "$log_directory/$stem.$1.log" </dev/null &
+  helpers+=("$!")
+  set +m
   begun=$SECONDS
   while running "$index"; do
     watch "$index"
     tick "$begun"
   done
   watch "$index"
+  wait "${helpers[-1]}" || true
   settle "$index"
-  if [[ $REPLY != 0 ]]; then
-    tail -n 50 -- "$log_directory/$stem.$1.log" >&2 || true
-    stop step-failed "$REPLY" "$1 ended with $REPLY"
-  fi
+  status=$REPLY
+  [[ $status == 0 ]] || stop step-failed "$status" "$1 ended with $status"
 }
 
 http_ok() {

@@ -7,6 +7,7 @@ allocation_log=''
 allocate() {
   local status=0
   allocation_log=$(mktemp)
+  say 'asking for a node'
   "$@" </dev/null 2>"$allocation_log" &
   step_pid=$!
   wait "$step_pid" || status=$?
