@@ -424,32 +424,44 @@ fn an_expired_and_an_unknown_certificate_are_refused() {
     certificate(folder.path(), "expired", "200101000000Z", "210101000000Z").unwrap();
     certificate(folder.path(), "valid", "200101000000Z", "490101000000Z").unwrap();
     let authority = folder.path().join("ca.crt").display().to_string();
+    let Some(python) = program(test, "python3") else { return };
+    let serve = "import http.server, ssl, sys\n\
+                 port, name = int(sys.argv[1]), sys.argv[2]\n\
+                 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)\n\
+                 context.load_cert_chain(name + '.crt', name + '.key')\n\
+                 server = http.server.ThreadingHTTPServer(('127.0.0.1', port), http.server.SimpleHTTPRequestHandler)\n\
+                 server.socket = context.wrap_socket(server.socket, server_side=True)\n\
+                 server.serve_forever()";
+    // A server of files has no repository, but it says so once it is trusted.
     for (name, trusted, slug) in [
         ("expired", true, "tls-refused"),
         ("valid", false, "tls-refused"),
-        // `openssl s_server -www` is no registry, but it answers once it is trusted.
-        ("valid", true, "unexpected-answer"),
+        ("valid", true, "repository-not-found"),
     ] {
         let port = free_port();
-        let _running = Running::start(
-            Command::new("openssl")
-                .current_dir(folder.path())
-                .args(["s_server", "-quiet", "-www", "-accept", &format!("127.0.0.1:{port}")])
-                .args(["-cert", &format!("{name}.crt"), "-key", &format!("{name}.key")]),
-        );
+        let _running = Running::start(Command::new(&python).current_dir(folder.path()).args([
+            "-c",
+            serve,
+            &port.to_string(),
+            name,
+        ]));
         wait_for(port);
         let registries = ("RECIPEC_REGISTRIES", format!("registry.test=https://localhost:{port}"));
         let mut pairs = vec![registries];
         if trusted {
             pairs.push(("SSL_CERT_FILE", authority.clone()));
         }
-        let outcome = resolve(reference("registry.test/a/b:1"), &options(&pairs));
+        // This server takes its time, and one connection after the other.
+        let patient =
+            Limits { silence: Duration::from_secs(5), exchange: Duration::from_secs(10), ..limits() };
+        let options = Options { limits: patient, ..options(&pairs) };
+        let outcome = resolve(reference("registry.test/a/b:1"), &options);
         let exit = if slug == "tls-refused" { 5 } else { 4 };
         let refusal = refused(outcome, slug, exit);
         let says = match (name, trusted) {
             ("expired", _) => "expired",
             (_, false) => "unknownissuer",
-            (_, true) => "text/html",
+            (_, true) => "itself is unknown",
         };
         assert!(refusal.diagnostic.notes.join(" ").to_lowercase().contains(says), "{refusal:#?}");
     }

@@ -95,6 +95,7 @@ fn a_mirror_that_skopeo_fills_is_read() {
             "--insecure-policy",
             "copy",
             "--all",
+            "--preserve-digests",
             "--src-tls-verify=false",
             &format!("docker://{reference}"),
         ])

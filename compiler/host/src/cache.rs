@@ -1,6 +1,7 @@
-//! What earlier runs fetched: kept under its digest, or under its address to be asked about again.
+//! What earlier runs fetched: kept under the name of its bytes, or under its address to be asked
+//! about again.
 //!
-//! Nothing here is believed. Content is hashed again when it is read, and an answer that was kept
+//! Nothing here is believed. Content is hashed again when it is used, and an answer that was kept
 //! is used only when the server says that it is still the same (304). So `--update` needs no way
 //! around the cache, and a broken cache costs time alone.
 
@@ -48,28 +49,28 @@ impl Cache {
         Self { folder: folder.to_owned() }
     }
 
-    /// Returns content that was kept under its digest.
+    /// Returns content that was kept under the name of its bytes; whoever asks checks that name.
     #[must_use]
-    pub fn content(&self, digest: &Digest) -> Option<Kept> {
-        let (head, body) = self.read::<ContentType>(&format!("content/{}", digest.hex()))?;
-        (Digest::of(&body) == *digest).then_some(Kept { media_type: head.media_type, body })
+    pub fn content(&self, name: &str) -> Option<Kept> {
+        let (head, body) = self.read::<ContentType>(&place("content", name))?;
+        Some(Kept { media_type: head.media_type, body })
     }
 
-    /// Keeps content under its digest.
-    pub fn keep_content(&self, digest: &Digest, kept: &Kept) {
+    /// Keeps content under the name of its bytes.
+    pub fn keep_content(&self, name: &str, kept: &Kept) {
         let about = ContentType { media_type: kept.media_type.clone() };
-        self.write(&format!("content/{}", digest.hex()), about, &kept.body);
+        self.write(&place("content", name), about, &kept.body);
     }
 
     /// Returns the answer that was kept for a request.
     pub(crate) fn answer(&self, request: &str) -> Option<Answer> {
-        let (answer, body) = self.read::<Answer>(&name(request))?;
+        let (answer, body) = self.read::<Answer>(&place("answers", request))?;
         Some(Answer { body, ..answer })
     }
 
     /// Keeps an answer for a request.
     pub(crate) fn keep_answer(&self, request: &str, answer: &Answer) {
-        self.write(&name(request), answer.clone(), &answer.body);
+        self.write(&place("answers", request), answer.clone(), &answer.body);
     }
 
     fn read<T: for<'de> Deserialize<'de>>(&self, name: &str) -> Option<(T, Vec<u8>)> {
@@ -109,8 +110,8 @@ impl Cache {
     }
 }
 
-fn name(request: &str) -> String {
-    format!("answers/{}", Digest::of(request.as_bytes()).hex())
+fn place(folder: &str, name: &str) -> String {
+    format!("{folder}/{}", Digest::of(name.as_bytes()).hex())
 }
 
 #[cfg(test)]
@@ -122,17 +123,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::new(&folder.path().join("cache"));
         let kept = Kept { media_type: "a/b".into(), body: b"body\nwith lines".to_vec() };
-        let digest = Digest::of(&kept.body);
-        assert_eq!(cache.content(&digest), None);
-        cache.keep_content(&digest, &kept);
-        assert_eq!(cache.content(&digest), Some(kept));
-        let path = folder.path().join("cache/content").join(digest.hex());
+        assert_eq!(cache.content("a"), None);
+        cache.keep_content("a", &kept);
+        assert_eq!(cache.content("a"), Some(kept));
+        let path = folder.path().join("cache").join(place("content", "a"));
         let mut bytes = fs_err::read(&path).unwrap();
         *bytes.last_mut().unwrap() ^= 1;
         fs_err::write(&path, bytes).unwrap();
-        assert_eq!(cache.content(&digest), None);
+        assert_eq!(cache.content("a"), None);
         fs_err::write(&path, "no head").unwrap();
-        assert_eq!(cache.content(&digest), None);
+        assert_eq!(cache.content("a"), None);
     }
 
     #[test]

@@ -6,7 +6,6 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use lock::Digest;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
@@ -46,7 +45,7 @@ impl Default for Limits {
             tries: 4,
             pause: Duration::from_millis(500),
             patience: Duration::from_secs(60),
-            per_host: 64,
+            per_host: 100,
         }
     }
 }
@@ -247,13 +246,13 @@ impl Transport for Client {
         self.credentials.get(service)
     }
 
-    fn kept(&self, digest: &Digest) -> Option<Kept> {
-        self.cache.as_ref()?.content(digest)
+    fn kept(&self, name: &str) -> Option<Kept> {
+        self.cache.as_ref()?.content(name)
     }
 
-    fn keep(&self, digest: &Digest, kept: &Kept) {
+    fn keep(&self, name: &str, kept: &Kept) {
         if let Some(cache) = &self.cache {
-            cache.keep_content(digest, kept);
+            cache.keep_content(name, kept);
         }
     }
 }

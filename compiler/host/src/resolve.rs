@@ -7,7 +7,6 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use diag::{Diagnostic, slugs};
-use lock::Digest;
 use recipe::want::Want;
 use upstream::mirror::Mirror;
 use upstream::secret::Credential;
@@ -46,7 +45,7 @@ pub struct Resolution {
 }
 
 /// The most wants that are resolved at the same time.
-const PARALLEL: usize = 64;
+const PARALLEL: usize = 256;
 
 /// Resolves wants. Each is asked for once, however often it is named; the result is sorted and
 /// without doubles, whatever the order of the wants and of the answers. One want's refusal leaves
@@ -93,13 +92,17 @@ pub fn resolve(wants: &[Want], options: &Options) -> Vec<Resolution> {
         .collect()
 }
 
-/// Adds to a refused login that a file with logins could not be read.
+/// Names the cause of a refused login where there is one: a file with logins that cannot be read.
 fn explained(mut refusal: Refusal, problems: &[Diagnostic]) -> Refusal {
-    let logins =
-        [slugs::upstream::ACCESS_DENIED, slugs::upstream::CHECKPOINT_NOT_FOUND, slugs::upstream::GATED];
-    if logins.contains(&refusal.diagnostic.slug) {
-        refusal.diagnostic.notes.extend(problems.iter().map(|problem| problem.message.clone()));
+    if refusal.diagnostic.slug != slugs::upstream::ACCESS_DENIED {
+        return refusal;
     }
+    let Some((first, others)) = problems.split_first() else { return refusal };
+    let mut cause = first.clone();
+    cause.severity = refusal.diagnostic.severity;
+    cause.notes.push(refusal.diagnostic.message);
+    cause.notes.extend(others.iter().map(|other| other.message.clone()));
+    refusal.diagnostic = Box::new(cause);
     refusal
 }
 
@@ -212,16 +215,16 @@ impl Transport for World {
         }
     }
 
-    fn kept(&self, digest: &Digest) -> Option<Kept> {
+    fn kept(&self, name: &str) -> Option<Kept> {
         match &self.inner {
-            Inner::Live(client) => client.kept(digest),
+            Inner::Live(client) => client.kept(name),
             Inner::Mirror(_) | Inner::Nobody => None,
         }
     }
 
-    fn keep(&self, digest: &Digest, kept: &Kept) {
+    fn keep(&self, name: &str, kept: &Kept) {
         if let Inner::Live(client) = &self.inner {
-            client.keep(digest, kept);
+            client.keep(name, kept);
         }
     }
 }

@@ -72,17 +72,39 @@ pub(crate) fn is_private(url: &Url) -> bool {
         }
 }
 
-/// Access tokens of registries, one a repository, shared by all conversations of one run.
+/// Access to repositories of registries, shared by all conversations of one run.
 #[derive(Debug, Default)]
 pub struct Tokens {
     slots: Mutex<BTreeMap<(String, String), Slot>>,
 }
 
-/// The token of one repository; whoever holds the lock is asking for it.
-pub(crate) type Slot = Arc<Mutex<Option<Credential>>>;
+/// The access to one repository; whoever holds the lock is finding it out.
+pub(crate) type Slot = Arc<Mutex<Access>>;
+
+/// What is known of the access to a repository.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Access {
+    /// Nobody has asked yet: one asks, the others wait for what comes of it.
+    #[default]
+    Unknown,
+    /// It was shown to nobody in particular, or asking failed and each may ask for themselves.
+    Open,
+    /// It wants this.
+    Known(Credential),
+}
+
+impl Access {
+    /// Returns what to show.
+    pub(crate) fn credential(&self) -> Option<&Credential> {
+        match self {
+            Self::Known(credential) => Some(credential),
+            Self::Unknown | Self::Open => None,
+        }
+    }
+}
 
 impl Tokens {
-    /// Returns the place of one repository's token.
+    /// Returns the place of one repository's access.
     pub(crate) fn slot(&self, registry: &str, repository: &str) -> Slot {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         slots.entry((registry.to_owned(), repository.to_owned())).or_default().clone()

@@ -18,7 +18,7 @@ use url::Url;
 use crate::endpoints::Endpoints;
 use crate::refusal::{Facts, Refusal, Resolved, excerpt, of_fault, of_status, printable, unexpected};
 use crate::secret::Credential;
-use crate::transport::{Request, Response, Service, Transport, ask};
+use crate::transport::{Fault, Kept, Request, Response, Service, Transport, ask};
 
 pub use facts::Documents;
 
@@ -59,10 +59,8 @@ impl Kind {
 
 /// The most bytes of the answer about a revision; the list of siblings makes it long.
 const REVISION_LIMIT: u64 = 64 << 20;
-/// The most bytes of a configuration file or a chat template.
-const DOCUMENT_LIMIT: u64 = 32 << 20;
-/// The most bytes of an index of shards or a tokenizer's configuration.
-const INDEX_LIMIT: u64 = 64 << 20;
+/// The most bytes of a configuration file, a chat template or an index of shards.
+const DOCUMENT_LIMIT: u64 = 64 << 20;
 
 /// Resolves a repository at a revision.
 ///
@@ -101,9 +99,10 @@ pub fn resolve<T: Transport + ?Sized>(
     let facts = match kind {
         Kind::Dataset => Facts::None,
         Kind::Model => {
-            let set = weights::examine(&hub, &commit.sha, &files)?;
-            remarks.extend(set.remarks);
+            weights::check(&hub, &files)?;
             let documents = hub.documents(&commit.sha, &files)?;
+            let set = weights::examine(&hub, &files, &documents)?;
+            remarks.extend(set.remarks);
             remarks.extend(documents.conflicts(repository));
             Facts::Checkpoint(Box::new(documents.facts(set.bytes)))
         }
@@ -172,93 +171,87 @@ impl<T: Transport + ?Sized> Hub<'_, T> {
     /// Reads the files that state facts.
     fn documents(&self, commit: &str, files: &[File]) -> Result<Documents, Refusal> {
         let find = |path: &str| files.iter().find(|file| file.path == path);
-        let names = ["config.json", "hf_quant_config.json", "generation_config.json", "chat_template.jinja"];
+        let names = ["config.json", "hf_quant_config.json", "chat_template.jinja"];
         let mut wanted: Vec<&File> = names.iter().filter_map(|name| find(name)).collect();
         if find("chat_template.jinja").is_none() {
             // Older repositories keep the template in one of these.
             wanted.extend(find("chat_template.json").or_else(|| find("tokenizer_config.json")));
         }
+        wanted.extend(weights::INDEXES.iter().filter_map(|name| find(name)));
         let mut texts = BTreeMap::new();
-        for (file, body) in wanted.iter().zip(self.contents(commit, &wanted, DOCUMENT_LIMIT)) {
-            texts.insert(file.path.clone(), String::from_utf8_lossy(&body?).into_owned());
+        for (file, body) in wanted.iter().zip(self.contents(commit, &wanted, DOCUMENT_LIMIT)?) {
+            texts.insert(file.path.clone(), String::from_utf8_lossy(&body).into_owned());
         }
         Ok(Documents { texts })
     }
 
-    /// Reads files of the tree and checks each against the id that the tree gives it.
-    pub(crate) fn contents(
-        &self,
-        commit: &str,
-        files: &[&File],
-        limit: u64,
-    ) -> Vec<Result<Vec<u8>, Refusal>> {
+    /// Reads files of the tree and checks each against the id that the tree gives it. What an
+    /// earlier run read under the same id is not fetched again.
+    fn contents(&self, commit: &str, files: &[&File], limit: u64) -> Result<Vec<Vec<u8>>, Refusal> {
+        let mut bodies: Vec<Option<Vec<u8>>> = files.iter().map(|file| self.kept(file)).collect();
         let mut requests = Vec::new();
-        for file in files {
-            let path = format!(
-                "{}{}/resolve/{commit}/{}",
-                self.kind.prefix(),
-                self.repository,
-                quote_path(&file.path)
-            );
-            match self.url(&path) {
-                // One byte more than the tree promises is too much already.
-                Ok(url) => requests.push(
-                    Request::get(url, limit.min(file.size))
-                        .header("accept-encoding", "identity")
-                        .authorised(self.credential.as_ref()),
-                ),
-                Err(refusal) => return vec![Err(refusal)],
+        for (file, _) in files.iter().zip(&bodies).filter(|(_, body)| body.is_none()) {
+            if file.size > limit {
+                return Err(self.too_long(file, limit));
             }
+            let prefix = self.kind.prefix();
+            let path = format!("{prefix}{}/resolve/{commit}/{}", self.repository, quote_path(&file.path));
+            // A byte more than the tree promises is too much already.
+            requests.push(
+                Request::get(self.url(&path)?, file.size)
+                    .header("accept-encoding", "identity")
+                    .authorised(self.credential.as_ref()),
+            );
         }
-        let answers = self.transport.ask_all(&requests);
-        answers.into_iter().zip(files).map(|(answer, file)| self.content(answer, file, limit)).collect()
+        let mut answers = self.transport.ask_all(&requests).into_iter();
+        for (file, body) in files.iter().zip(&mut bodies).filter(|(_, body)| body.is_none()) {
+            let Some(answer) = answers.next() else { continue };
+            *body = Some(self.content(answer, file)?);
+        }
+        Ok(bodies.into_iter().map(Option::unwrap_or_default).collect())
     }
 
-    fn content(
-        &self,
-        answer: Result<Response, crate::transport::Fault>,
-        file: &File,
-        limit: u64,
-    ) -> Result<Vec<u8>, Refusal> {
-        if file.size > limit {
-            return Err(Refusal::outside(
-                Diagnostic::error(
-                    slug::ANSWER_TOO_LARGE,
-                    format!("`{}` of `{}` is too long to be what its name says", file.path, self.name()),
-                )
-                .why(format!("the tree gives it {} bytes; {limit} are read", file.size))
-                .help("check that this is the repository you mean"),
-            ));
-        }
+    fn kept(&self, file: &File) -> Option<Vec<u8>> {
+        let name = identity(file)?;
+        let kept = self.transport.kept(&name)?;
+        (identity_of(file, &kept.body) == name).then_some(kept.body)
+    }
+
+    fn content(&self, answer: Result<Response, Fault>, file: &File) -> Result<Vec<u8>, Refusal> {
         let response = answer.map_err(|fault| of_fault(&self.name(), &fault))?;
         let response = self.judged(response)?;
-        let (named, received) = match (&file.sha256, &file.blob) {
-            (Some(sha256), _) => (sha256.to_string(), lock::Digest::of(&response.body).to_string()),
-            (None, Some(blob)) => (blob.clone(), crate::git_blob_id(&response.body)),
-            (None, None) => {
-                return Err(unexpected(
-                    &self.name(),
-                    &response,
-                    format!("the tree gives `{}` no id", file.path),
-                ));
-            }
+        let Some(named) = identity(file) else {
+            let why = format!("the tree gives `{}` no id", file.path);
+            return Err(unexpected(&self.name(), &response, why));
         };
+        let received = identity_of(file, &response.body);
         if named != received {
+            let (path, name) = (&file.path, self.name());
             return Err(Refusal::outside(
                 Diagnostic::error(
                     slug::DIGEST_MISMATCH,
-                    format!(
-                        "what the hub sent for `{}` of `{}` is not what its tree names",
-                        file.path,
-                        self.name()
-                    ),
+                    format!("what the hub sent for `{path}` of `{name}` is not what its tree names"),
                 )
                 .why(format!("the tree names {named}"))
                 .why(format!("the bytes received have {received}"))
                 .help("do not use this checkpoint from this hub or mirror; tell whoever runs it"),
             ));
         }
-        Ok(response.body)
+        let kept = Kept { media_type: String::new(), body: response.body };
+        self.transport.keep(&named, &kept);
+        Ok(kept.body)
+    }
+
+    fn too_long(&self, file: &File, limit: u64) -> Refusal {
+        let (path, name) = (&file.path, self.name());
+        Refusal::outside(
+            Diagnostic::error(
+                slug::ANSWER_TOO_LARGE,
+                format!("`{path}` of `{name}` is too long to be what its name says"),
+            )
+            .why(format!("the tree gives it {} bytes; {limit} are read", file.size))
+            .help("check that this is the repository you mean"),
+        )
     }
 
     /// Asks the hub and refuses what is no success.
@@ -402,6 +395,19 @@ impl<T: Transport + ?Sized> Hub<'_, T> {
                     .help("check `HF_ENDPOINT`"),
             )
         })
+    }
+}
+
+/// Returns the name by which the tree identifies a file's content.
+fn identity(file: &File) -> Option<String> {
+    file.sha256.as_ref().map(ToString::to_string).or_else(|| Some(format!("blob {}", file.blob.as_ref()?)))
+}
+
+/// Returns the name of the same kind that these bytes have.
+fn identity_of(file: &File, bytes: &[u8]) -> String {
+    match file.sha256 {
+        Some(_) => lock::Digest::of(bytes).to_string(),
+        None => format!("blob {}", crate::git_blob_id(bytes)),
     }
 }
 

@@ -12,6 +12,8 @@ pub mod hub;
 pub mod mirror;
 pub mod oci;
 mod refusal;
+#[cfg(test)]
+mod scripted;
 pub mod secret;
 pub mod transport;
 

@@ -141,7 +141,7 @@ impl<T: Transport + ?Sized> Talk<'_, T> {
 
     /// Returns a document that an earlier run fetched, if its bytes still are what they are named.
     fn kept(&self, digest: &Digest) -> Option<Fetched> {
-        let Kept { media_type, body } = self.registry.transport().kept(digest)?;
+        let Kept { media_type, body } = self.registry.transport().kept(&digest.to_string())?;
         if Digest::of(&body) != *digest {
             return None;
         }
@@ -166,7 +166,7 @@ impl<T: Transport + ?Sized> Talk<'_, T> {
         let document = manifest::read(&media_type, &response.body)
             .map_err(|why| unexpected(self.want, response, why))?;
         let kept = Kept { media_type: media_type.clone(), body: response.body.clone() };
-        self.registry.transport().keep(&digest, &kept);
+        self.registry.transport().keep(&digest.to_string(), &kept);
         Ok(Fetched { digest, media_type, size: response.body.len() as u64, document })
     }
 

@@ -6,7 +6,6 @@
 
 use std::fmt;
 
-use lock::Digest;
 use url::Url;
 
 use crate::secret::{Credential, Secret};
@@ -202,16 +201,17 @@ pub trait Transport: Sync {
     /// Returns the credential for a service, if the user has one.
     fn credential(&self, service: Service<'_>) -> Option<Credential>;
 
-    /// Returns content that was kept under its digest, so that it need not be fetched again.
-    /// Registries count fetches against a limit, and looking (HEAD) not.
-    fn kept(&self, digest: &Digest) -> Option<Kept> {
-        let _ = digest;
+    /// Returns content that was kept under the name of its bytes (`sha256:…`, `blob …`), so that it
+    /// need not be fetched again: registries count fetches against a limit, and looking (HEAD) not.
+    /// Whoever asks checks that the bytes have that name.
+    fn kept(&self, name: &str) -> Option<Kept> {
+        let _ = name;
         None
     }
 
-    /// Keeps content under its digest, for later runs.
-    fn keep(&self, digest: &Digest, kept: &Kept) {
-        let _ = (digest, kept);
+    /// Keeps content under the name of its bytes, for later runs.
+    fn keep(&self, name: &str, kept: &Kept) {
+        let _ = (name, kept);
     }
 }
 
@@ -274,3 +274,6 @@ pub fn server(url: &Url) -> String {
         (None, _) => url.scheme().to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,28 +29,57 @@ impl Documents {
         };
         let quantization = self.quantization();
         let template = self.template();
+        let block = self.own_quantization().get("weight_block_size").and_then(Value::as_array).cloned();
+        let block = block.and_then(|edges| edges.iter().filter_map(Value::as_u64).max());
+        // One family counts its shared experts, another states the width of its only one.
+        let shared = number(&["n_shared_experts", "num_shared_experts"]).or_else(|| {
+            let width = number(&["shared_expert_intermediate_size"])?;
+            Some(pinned(u64::from(width.value > 0)))
+        });
+        let ssm = text.get("mamba_ssm_dtype").or_else(|| config.get("mamba_ssm_dtype")).and_then(word);
         Checkpoint {
             architecture: config.pointer("/architectures/0").and_then(word).map(pinned),
             context: number(&["max_position_embeddings", "max_sequence_length", "seq_length", "n_positions"]),
             heads: number(&["num_attention_heads", "n_head"]),
             kv_heads: number(&["num_key_value_heads"]),
             experts: number(&["num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts"]),
+            shared_experts: shared,
+            expert_width: number(&["moe_intermediate_size"]),
+            plain_head: number(&["qk_nope_head_dim"]),
+            ssm_type: ssm.map(pinned),
             quantization: quantization.method.map(pinned),
             quantization_algorithm: quantization.algorithm.map(pinned),
+            quantization_block: block.map(pinned),
             producer: quantization.producer.map(pinned),
+            kv_cache_quantization: self.kv_cache().map(pinned),
+            kv_scales: self.kv_scales().map(pinned),
             chat_template: Some(pinned(template.is_some())),
             thinks_by_default: template.as_deref().and_then(thinks_by_default).map(pinned),
             weight_bytes: Some(pinned(weight_bytes)),
-            // Facts that nobody reads from files yet are unknown, not false.
-            ..Checkpoint::default()
+            config_members: members(&config).map(pinned),
         }
+    }
+
+    /// What the checkpoint says of its KV cache, in either of its two files.
+    fn kv_cache(&self) -> Option<String> {
+        kv_cache(&self.own_quantization()).or_else(|| kv_cache(&self.separate_quantization()))
+    }
+
+    /// Whether the index names scales of the KV cache; unknown where there is no index, since the
+    /// names of tensors are inside the weights then.
+    fn kv_scales(&self) -> Option<bool> {
+        let index = self.json("model.safetensors.index.json")?;
+        let names = index.get("weight_map")?.as_object()?;
+        let scale =
+            |name: &String| [".k_scale", ".v_scale", ".kv_scale"].iter().any(|end| name.ends_with(end));
+        Some(names.keys().any(scale))
     }
 
     /// Returns the warnings of files that contradict each other.
     #[must_use]
     pub fn conflicts(&self, repository: &str) -> Vec<Diagnostic> {
         let mut found = Vec::new();
-        for path in ["config.json", "hf_quant_config.json", "generation_config.json"] {
+        for path in ["config.json", "hf_quant_config.json"] {
             if self.texts.contains_key(path) && self.json(path).is_none() {
                 found.push(
                     Diagnostic::warning(
@@ -155,6 +184,14 @@ fn pinned<T>(value: T) -> Fact<T> {
     Fact { value, source: Source::Pinned }
 }
 
+/// The names of a config's members, sorted; none where there are more than any config has.
+fn members(config: &Value) -> Option<Vec<String>> {
+    let names = config.as_object()?;
+    let mut names: Vec<String> = names.keys().filter(|name| name.len() <= 100).take(1000).cloned().collect();
+    names.sort_unstable();
+    Some(names)
+}
+
 /// A text that is short enough for a lock.
 fn word(value: &Value) -> Option<String> {
     let text = value.as_str()?;
@@ -223,7 +260,8 @@ mod tests {
     fn a_multimodal_config_states_the_language_model_one_level_down() {
         let facts = documents(&[(
             "config.json",
-            r#"{"architectures":["Qwen3_5MoeForConditionalGeneration"],"text_config":{"num_attention_heads":32,
+            r#"{"architectures":["Qwen3_5MoeForConditionalGeneration"],"text_config":{"num_attention_heads":32,"mamba_ssm_dtype":"float32",
+                "moe_intermediate_size":1024,"shared_expert_intermediate_size":1024,
                 "num_key_value_heads":2,"num_experts":512,"max_position_embeddings":262144},
                 "quantization_config":{"quant_method":"modelopt","quant_algo":"NVFP4","producer":{"name":"modelopt","version":"0.45.0"}}}"#,
         )])
@@ -237,6 +275,29 @@ mod tests {
         assert_eq!(facts.quantization_algorithm, Some(pinned("NVFP4".to_owned())));
         assert_eq!(facts.producer, Some(pinned("modelopt 0.45.0".to_owned())));
         assert_eq!((facts.chat_template, facts.weight_bytes), (Some(pinned(false)), Some(pinned(7))));
+        assert_eq!((facts.shared_experts, facts.expert_width), (Some(pinned(1)), Some(pinned(1024))));
+        assert_eq!(facts.ssm_type, Some(pinned("float32".to_owned())));
+        let members = ["architectures", "quantization_config", "text_config"].map(str::to_owned);
+        assert_eq!(facts.config_members, Some(pinned(members.to_vec())));
+        assert_eq!((facts.kv_scales, facts.kv_cache_quantization, facts.plain_head), (None, None, None));
+    }
+
+    #[test]
+    fn what_latent_attention_and_blocks_state_is_read() {
+        let facts = documents(&[
+            (
+                "config.json",
+                r#"{"n_routed_experts":256,"n_shared_experts":1,"qk_nope_head_dim":128,
+                    "quantization_config":{"quant_method":"fp8","weight_block_size":[128,64]}}"#,
+            ),
+            ("hf_quant_config.json", r#"{"quantization":{"kv_cache_quant_algo":"FP8"}}"#),
+            ("model.safetensors.index.json", r#"{"weight_map":{"a.k_proj.k_scale":"m.safetensors"}}"#),
+        ])
+        .facts(0);
+        assert_eq!((facts.experts, facts.shared_experts), (Some(pinned(256)), Some(pinned(1))));
+        assert_eq!((facts.plain_head, facts.quantization_block), (Some(pinned(128)), Some(pinned(128))));
+        assert_eq!(facts.kv_cache_quantization, Some(pinned("FP8".to_owned())));
+        assert_eq!(facts.kv_scales, Some(pinned(true)));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use diag::{Diagnostic, slugs::upstream as slug};
 use lock::pin::File;
 use serde::Deserialize;
 
-use super::{Hub, INDEX_LIMIT};
+use super::{Documents, Hub};
 use crate::refusal::Refusal;
 use crate::transport::Transport;
 
@@ -35,16 +35,15 @@ struct Metadata {
 const SAFETENSORS_INDEX: &str = "model.safetensors.index.json";
 const BIN_INDEX: &str = "pytorch_model.bin.index.json";
 
-/// Examines the tree of a checkpoint.
+/// The indexes that a checkpoint may have.
+pub(super) const INDEXES: [&str; 2] = [SAFETENSORS_INDEX, BIN_INDEX];
+
+/// Looks whether the tree of a checkpoint can be whole, before anything more is asked for.
 ///
 /// # Errors
-/// [`Refusal`]: there are no weights, or the tree lacks a shard that its own index or numbering
-/// names. Another revision is never taken in its place.
-pub(super) fn examine<T: Transport + ?Sized>(
-    hub: &Hub<'_, T>,
-    commit: &str,
-    files: &[File],
-) -> Result<WeightSet, Refusal> {
+/// [`Refusal`]: there are no weights, or the numbering of the shards has gaps. Another revision is
+/// never taken in its place.
+pub(super) fn check<T: Transport + ?Sized>(hub: &Hub<'_, T>, files: &[File]) -> Result<(), Refusal> {
     let weights: Vec<&File> = files.iter().filter(|file| is_weight(&file.path)).collect();
     if weights.is_empty() {
         return Err(Refusal::outside(
@@ -57,7 +56,19 @@ pub(super) fn examine<T: Transport + ?Sized>(
                 .help("name the revision that holds the weights"),
         ));
     }
-    numbering(hub, &weights)?;
+    numbering(hub, &weights)
+}
+
+/// Examines the weights beside their index, whose text is one of the documents.
+///
+/// # Errors
+/// [`Refusal`]: the index cannot be read, or it names a file that the tree does not have.
+pub(super) fn examine<T: Transport + ?Sized>(
+    hub: &Hub<'_, T>,
+    files: &[File],
+    documents: &Documents,
+) -> Result<WeightSet, Refusal> {
+    let weights: Vec<&File> = files.iter().filter(|file| is_weight(&file.path)).collect();
     let mut remarks = Vec::new();
     let safetensors = root(&weights, ".safetensors");
     let others = [".bin", ".gguf", ".pt", ".pth"].map(|ending| root(&weights, ending)).concat();
@@ -85,9 +96,9 @@ pub(super) fn examine<T: Transport + ?Sized>(
         let chosen = if chosen.is_empty() { weights } else { chosen };
         return Ok(WeightSet { bytes: sum(&chosen), remarks });
     };
-    let body = hub.contents(commit, &[index], INDEX_LIMIT).pop().unwrap_or_else(|| Ok(Vec::new()))?;
+    let text = documents.texts.get(&index.path).map_or("", String::as_str);
     let parsed: Index =
-        serde_json::from_slice(&body).map_err(|error| broken_index(hub, &index.path, &error.to_string()))?;
+        serde_json::from_str(text).map_err(|error| broken_index(hub, &index.path, &error.to_string()))?;
     let named: BTreeSet<&str> = parsed.weight_map.values().map(String::as_str).collect();
     let missing: Vec<&str> =
         named.iter().filter(|path| !files.iter().any(|file| file.path == **path)).copied().collect();

@@ -1,6 +1,6 @@
 //! One repository of one registry: requests with the authorisation that it asks for.
 
-use std::sync::PoisonError;
+use std::sync::{MutexGuard, PoisonError};
 
 use diag::{Diagnostic, slugs::upstream as slug};
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use url::Url;
 use super::challenge::Challenge;
 use super::manifest::{MANIFEST_TYPES, error_codes};
 use super::reference::Reference;
-use crate::endpoints::{Endpoints, Slot, Tokens, is_private};
+use crate::endpoints::{Access, Endpoints, Slot, Tokens, is_private};
 use crate::refusal::{Refusal, excerpt, of_fault, of_status, unexpected};
 use crate::secret::{Credential, Secret};
 use crate::transport::{Method, Request, Response, Service, Transport, ask, server};
@@ -64,9 +64,9 @@ impl<'a, T: Transport + ?Sized> Registry<'a, T> {
             .iter()
             .map(|(method, name)| self.manifest_request(*method, name))
             .collect::<Result<_, _>>()?;
-        let known = self.token.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let known = self.access().clone();
         let authorised: Vec<Request> =
-            requests.iter().map(|request| request.clone().authorised(known.as_ref())).collect();
+            requests.iter().map(|request| request.clone().authorised(known.credential())).collect();
         let answers = self.transport.ask_all(&authorised);
         let judged = answers
             .into_iter()
@@ -128,20 +128,33 @@ impl<'a, T: Transport + ?Sized> Registry<'a, T> {
 
     /// Makes a request, with a token or a password if the registry asks for one.
     fn authorised(&self, request: &Request) -> Result<Response, Refusal> {
-        let known = self.token.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let response = self.ask(&request.clone().authorised(known.as_ref()))?;
+        let mut slot = self.access();
+        let known = slot.clone();
+        let first = known == Access::Unknown;
+        // Whoever comes first keeps the others waiting, so that a repository is asked once who may
+        // see it. If that fails, the others ask for themselves and at the same time.
+        if first {
+            *slot = Access::Open;
+        }
+        let waiting = first.then_some(slot);
+        let response = self.ask(&request.clone().authorised(known.credential()))?;
         if response.status != 401 || response.url.origin() != request.url.origin() {
+            drop(waiting);
             return self.judged(response);
         }
-        let mut slot = self.token.lock().unwrap_or_else(PoisonError::into_inner);
-        // Someone else may have obtained a token while we waited for the lock.
-        if *slot == known {
-            *slot = Some(self.obtain(&response)?);
+        let mut slot = waiting.unwrap_or_else(|| self.access());
+        // Someone else may have found it out in the meantime.
+        if first || *slot == known {
+            *slot = Access::Known(self.obtain(&response)?);
         }
         let fresh = slot.clone();
         drop(slot);
-        let response = self.ask(&request.clone().authorised(fresh.as_ref()))?;
+        let response = self.ask(&request.clone().authorised(fresh.credential()))?;
         self.judged(response)
+    }
+
+    fn access(&self) -> MutexGuard<'_, Access> {
+        self.token.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn ask(&self, request: &Request) -> Result<Response, Refusal> {
