@@ -36,7 +36,8 @@ impl Answer for Shown {
     fn human(&self) -> String {
         let Explanation { title, since, body, evidence, .. } = &self.explanation;
         let severity = self.explanation.severity.map_or("error", diag::Severity::word);
-        let mut text = format!("{}: {title} ({severity}, since {since})\n\n{body}\n", self.page.slug);
+        let mut text =
+            format!("{}: {title} ({severity}, since {since})\n\n{}\n", self.page.slug, indented(body));
         if !evidence.is_empty() {
             text.push_str("\nSeen at:\n");
         }
@@ -75,6 +76,34 @@ impl Answer for Shown {
     fn markdown(&self) -> Option<String> {
         Some(format!("# {}\n\n{}\n", self.page.slug, self.explanation.body))
     }
+}
+
+/// Writes the examples of a page as people read them on a terminal: indented, with what comes of
+/// each before it.
+fn indented(body: &str) -> String {
+    let mut text = String::new();
+    let mut inside = false;
+    for line in body.lines() {
+        match line.strip_prefix("```") {
+            Some(_) if inside => inside = false,
+            Some(info) => {
+                inside = true;
+                let heading = match info.rsplit(' ').next() {
+                    Some("bad") => "Reported:\n\n",
+                    Some("good") => "Not reported:\n\n",
+                    _ => "",
+                };
+                text.push_str(heading);
+            }
+            None if inside && !line.is_empty() => {
+                let _ = writeln!(text, "    {line}");
+            }
+            None => {
+                let _ = writeln!(text, "{line}");
+            }
+        }
+    }
+    text.trim_end().to_owned()
 }
 
 /// Every slug with its title, by stage.
