@@ -76,7 +76,7 @@ pub(crate) fn bind<'a>(
     let workspace = caller.resolve(&target.runtime.workspace, machine, out)?;
     let workspace = schema::text(&workspace, "the workspace in the container", out)?.value;
     let of_recipe = context::of_recipe(caller, recipe, &workspace, out)?;
-    let port = word(&target.port, "the port", out)?;
+    let port = word(context::port(recipe, target), "the port", out)?;
     let wants = used(recipe, target);
     Some(Binding {
         recipe,
@@ -210,6 +210,10 @@ pub(crate) fn seat(
     let files: Vec<File> = server.files.iter().chain(&last.files).cloned().collect();
     let group = stages.server(&mut server, &binding.port);
     stages.packages(recipe);
+    for install in &recipe.installs {
+        let install = process::process(install, "an installation", out)?;
+        stages.stage("packages", "install", install);
+    }
     for tool in std::mem::take(&mut last.tools) {
         stages.stage("tools", "stage", tool);
     }

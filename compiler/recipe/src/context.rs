@@ -66,11 +66,16 @@ pub(crate) fn of_target(
     Some(vec![
         ("model", caller.give(&model(&recipe.model, placement, facts), out)?),
         ("target", caller.give(&hardware(target), out)?),
-        ("port", caller.give(&target.port, out)?),
+        ("port", caller.give(port(recipe, target), out)?),
         ("run", caller.give(&run, out)?),
         ("image", caller.give(&Tree::from(recipe.image.value.as_str()), out)?),
         ("engine", caller.give(&Tree::from(recipe.engine.value.as_str()), out)?),
     ])
+}
+
+/// Returns the port that servers listen on: the recipe's, where it has one.
+pub(crate) fn port<'t>(recipe: &'t Recipe, target: &'t Target) -> &'t Tree {
+    recipe.port.as_ref().unwrap_or(&target.port)
 }
 
 /// Returns what is the same at every point of a recipe, and nothing to its targets.

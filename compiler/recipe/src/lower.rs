@@ -25,6 +25,8 @@ const FIELDS: &[&str] = &[
     "download",
     "datasets",
     "packages",
+    "installs",
+    "port",
     "cookbook",
     "harness",
     "serve",
@@ -74,6 +76,9 @@ fn recipe(field: &Field, path: &str, out: &mut Diagnostics) -> Option<Recipe> {
         record.optional("datasets", out, |tree, what, out| schema::list(tree, what, out, repository));
     let packages =
         record.optional("packages", out, |tree, what, out| schema::list(tree, what, out, schema::text));
+    let installs = record
+        .optional("installs", out, |tree, what, out| schema::list(tree, what, out, |tree, _, _| Some(tree.clone())));
+    let port = record.field("port").map(|field| field.value.clone());
     let cookbook =
         record.optional("cookbook", out, |tree, what, out| schema::list(tree, what, out, source_file));
     let harness = record.optional("harness", out, source_file);
@@ -94,6 +99,8 @@ fn recipe(field: &Field, path: &str, out: &mut Diagnostics) -> Option<Recipe> {
         download: download.map_or(Download::Unstaged, |download| download.value),
         datasets: datasets.unwrap_or_default(),
         packages: packages.unwrap_or_default(),
+        installs: installs.unwrap_or_default(),
+        port,
         cookbook: cookbook.unwrap_or_default(),
         harness,
         serve: serve?,

@@ -37,6 +37,10 @@ pub struct Recipe {
     pub datasets: Vec<Repository>,
     /// Python packages installed for the client once the server is ready.
     pub packages: Vec<At<String>>,
+    /// Processes that install what packages alone cannot say, once the server is ready.
+    pub installs: Vec<Tree>,
+    /// The port that its servers listen on, where the target's will not do.
+    pub port: Option<Tree>,
     /// Pages of cookbooks that the recipe follows.
     pub cookbook: Vec<SourceFile>,
     /// The repository that is checked out in the workspace: clients and evaluators come from it.
