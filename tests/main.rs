@@ -22,3 +22,4 @@ mod slurm;
 mod sources;
 mod stories;
 mod support;
+mod syntax;

@@ -22,6 +22,10 @@ pub(crate) struct Builder<'a> {
     pub(crate) names: &'a mut Interner,
     pub(crate) tree: Tree,
     pub(crate) diagnostics: Diagnostics,
+    /// Set where a string without an end took the rest of the file: then nothing else is missing.
+    pub(crate) ate_the_rest: bool,
+    /// Where something was reported to be missing, so that nothing else is at the same place.
+    pub(crate) said_missing_at: u32,
     /// Set once the rest of the file is not to be read; then no further fault is reported.
     pub(crate) stopped: bool,
     pub(crate) depth: u32,
@@ -82,6 +86,8 @@ impl<'a> Builder<'a> {
             tree,
             diagnostics: Diagnostics::new(),
             stopped: false,
+            ate_the_rest: false,
+            said_missing_at: u32::MAX,
             depth: 0,
             open: [0; 3],
             ids: Vec::new(),
@@ -268,7 +274,12 @@ impl<'a> Builder<'a> {
     pub(crate) fn recover(&mut self, fault: Fault) -> Tokens<'a> {
         let input = Tokens::at(self.all, fault.left);
         if !self.stopped {
-            let finding = report::unexpected(self, input, fault.expected);
+            let unmatched = Bracket::of_closer(input.kind()).is_some_and(|bracket| !self.is_open(bracket));
+            let finding = if unmatched {
+                report::unmatched(self, input)
+            } else {
+                report::unexpected(self, input, fault.expected)
+            };
             self.report(finding);
         }
         input

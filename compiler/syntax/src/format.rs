@@ -56,3 +56,6 @@ pub fn format_ir(text: &str) -> String {
     doc::dump(&document, 0, &mut out);
     out
 }
+
+#[cfg(test)]
+mod tests;

@@ -127,8 +127,11 @@ fn conditional<'a>(builder: &mut Builder<'a>, input: Tokens<'a>) -> Parsed<'a, E
 
 /// Reports an `if` that has no `else`.
 fn without_else<'a>(builder: &mut Builder<'a>, input: Tokens<'a>, start: u32) -> (Tokens<'a>, ExprId) {
-    let finding = report::missing_else(builder, input, start);
-    builder.report(finding);
+    if !(input.kind() == Kind::End && builder.ate_the_rest) {
+        let finding = report::missing_else(builder, input, start);
+        builder.report(finding);
+    }
+    builder.said_missing_at = input.before;
     let id = builder.push(Expr::Error, start, input.before);
     (input, id)
 }

@@ -47,6 +47,10 @@ pub struct Parse {
 pub fn parse(file: FileId, text: &str, names: &mut Interner) -> Parse {
     let lexed = lex::lex(text);
     let mut builder = builder::Builder::new(file, text, &lexed.tokens, names);
+    if u32::try_from(text.len()).is_err() {
+        let finding = report::too_long(&builder);
+        builder.report(finding);
+    }
     for &fault in &lexed.faults {
         let finding = report::lexical(&builder, fault);
         builder.report(finding);
@@ -57,3 +61,6 @@ pub fn parse(file: FileId, text: &str, names: &mut Interner) -> Parse {
     diagnostics.sort();
     Parse { tree: builder.tree, root, diagnostics }
 }
+
+#[cfg(test)]
+mod tests;

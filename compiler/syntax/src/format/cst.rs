@@ -165,8 +165,8 @@ pub(super) enum TextKind {
 pub(super) enum Part {
     /// Raw characters.
     Text(String),
-    /// `${…}`, with the comments before its `}`.
-    Node(NodeId, Vec<Trivium>),
+    /// `${…}`, with the comments before its `}`, and that `}`.
+    Node(NodeId, Vec<Trivium>, LeafId),
 }
 
 /// One element of an attribute path.

@@ -59,6 +59,13 @@ pub(super) fn operators<'a>(builder: &mut Builder<'a>, input: Tokens<'a>) -> Par
     let (rest, expr) = binary(builder, input, 0)?;
     match rest.kind() {
         Kind::PipeInto | Kind::PipeFrom => pipe(builder, rest, expr, input.start),
+        // A pattern with a mistake in it was read as a set.
+        Kind::Colon
+            if matches!(builder.tree.expr(expr), Expr::Attrs(_)) && builder.diagnostics.has_errors() =>
+        {
+            let (rest, _) = cut(|input| expression(builder, input)).parse(rest.next())?;
+            Ok((rest, builder.push(Expr::Error, input.start, rest.before)))
+        }
         // Only `name: …` could have come here, and only as an operand.
         Kind::Colon
             if matches!(

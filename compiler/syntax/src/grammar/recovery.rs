@@ -45,17 +45,33 @@ pub(super) fn enclosed<'a>(
 /// Goes over a closer; where it is missing, says so and looks for it.
 pub(super) fn close<'a>(
     builder: &mut Builder<'a>,
-    input: Tokens<'a>,
+    mut input: Tokens<'a>,
     open: (u32, u32),
     bracket: Bracket,
 ) -> Tokens<'a> {
+    // Closers that nothing opened are in the way, no more.
+    while let Some(other) = Bracket::of_closer(input.kind())
+        && other != bracket
+        && !builder.is_open(other)
+    {
+        let finding = report::unmatched(builder, input);
+        builder.report(finding);
+        input = input.next();
+    }
     if input.kind() == bracket.closer() {
         return input.next();
     }
+    if input.kind() == Kind::End && builder.ate_the_rest {
+        return input;
+    }
     let finding = report::unclosed(builder, input, open, bracket);
     builder.report(finding);
+    builder.said_missing_at = input.before;
+    // `[ … }` on one line is a slip of the finger; further down, the `}` closes what it should.
+    let slip =
+        Bracket::of_closer(input.kind()).is_some() && !builder.source(open.0, input.start).contains('\n');
     let rest = builder.skip_to(input, KindSet::of(&[Kind::Semicolon]));
-    if rest.kind() == bracket.closer() { rest.next() } else { rest }
+    if rest.kind() == bracket.closer() || (slip && rest.left() == input.left()) { rest.next() } else { rest }
 }
 
 /// Returns true where a list surely ends, its closer or not.
@@ -147,12 +163,13 @@ pub(super) fn no_semicolon<'a>(
             builder.report(finding);
             Ok(name)
         }
-        kind if CLOSERS.has(kind)
-            || NAME.has(kind)
-            || matches!(kind, Kind::In | Kind::Inherit | Kind::End) =>
-        {
-            let finding = report::missing_semicolon(builder, input);
-            builder.report(finding);
+        // A set or a string that does not end is reported there.
+        Kind::End => Ok(input),
+        kind if CLOSERS.has(kind) || NAME.has(kind) || matches!(kind, Kind::In | Kind::Inherit) => {
+            if builder.said_missing_at != input.before {
+                let finding = report::missing_semicolon(builder, input);
+                builder.report(finding);
+            }
             Ok(input)
         }
         _ => Err(Err::Failure(input.fault(KindSet::of(&[Kind::Semicolon])))),

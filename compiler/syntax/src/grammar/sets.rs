@@ -43,8 +43,11 @@ pub(super) fn let_in<'a>(builder: &mut Builder<'a>, input: Tokens<'a>) -> Parsed
     let input = if input.kind() == Kind::In {
         input.next()
     } else {
-        let finding = report::missing_in(builder, input, start);
-        builder.report(finding);
+        if !(input.kind() == Kind::End && builder.ate_the_rest) {
+            let finding = report::missing_in(builder, input, start);
+            builder.report(finding);
+        }
+        builder.said_missing_at = input.before;
         if matches!(input.kind(), Kind::End | Kind::Semicolon) || crate::builder::CLOSERS.has(input.kind()) {
             let body = builder.push(Expr::Error, input.before, input.before);
             return Ok((input, builder.push(Expr::Let { set, body }, start, input.before)));
@@ -119,11 +122,20 @@ fn inherit<'a>(builder: &mut Builder<'a>, input: Tokens<'a>) -> Parsed<'a, ()> {
     } else {
         (input, None)
     };
+    let names_at = input;
     let (input, _) = many0_count(|input| inherited(builder, input, source)).parse(input)?;
     if input.kind() == Kind::Semicolon {
         return Ok((input.next(), ()));
     }
-    Ok((recovery::no_semicolon(builder, input, input)?, ()))
+    if input.kind().is_keyword() && !matches!(input.kind(), Kind::In | Kind::Inherit) {
+        return Err(Err::Failure(input.fault(NAME.or(KindSet::of(&[Kind::Semicolon])))));
+    }
+    let rest = recovery::no_semicolon(builder, names_at, input)?;
+    if rest.left() > input.left() {
+        // The last name was the next binding's.
+        builder.entries.pop();
+    }
+    Ok((rest, ()))
 }
 
 /// Reads one name behind `inherit`.

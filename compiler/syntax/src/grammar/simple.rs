@@ -128,6 +128,10 @@ fn element<'a>(builder: &mut Builder<'a>, input: Tokens<'a>) -> Parsed<'a, ()> {
     }
     let finding = report::in_list(builder, input);
     builder.report(finding);
+    if kind == Kind::InterpolationOpen {
+        let (rest, _) = recovery::enclosed(builder, input, Bracket::Brace, expression)?;
+        return Ok((rest, ()));
+    }
     Ok((input.next(), ()))
 }
 

@@ -62,8 +62,7 @@ pub(super) fn string<'a>(builder: &mut Builder<'a>, input: Tokens<'a>) -> Parsed
                 break;
             }
             _ => {
-                let finding = report::unterminated(builder, open, "\"");
-                builder.report(finding);
+                unterminated(builder, open, "\"");
                 break;
             }
         }
@@ -81,6 +80,15 @@ fn finish(builder: &mut Builder<'_>, from: usize) -> Expr {
         }
         Some([]) | None => Expr::Text(empty()),
         Some(_) => Expr::Interpolated(builder.take_parts(from)),
+    }
+}
+
+/// Reports a string without its end, unless a string inside it was reported: that one took the end.
+fn unterminated(builder: &mut Builder<'_>, open: (u32, u32), quotes: &str) {
+    if !builder.ate_the_rest {
+        let finding = report::unterminated(builder, open, quotes);
+        builder.report(finding);
+        builder.ate_the_rest = true;
     }
 }
 
@@ -111,8 +119,7 @@ pub(super) fn indented<'a>(builder: &mut Builder<'a>, input: Tokens<'a>) -> Pars
                 break;
             }
             _ => {
-                let finding = report::unterminated(builder, open, "''");
-                builder.report(finding);
+                unterminated(builder, open, "''");
                 break;
             }
         }

@@ -53,7 +53,7 @@ pub(crate) fn missing_else(builder: &Builder<'_>, input: Tokens<'_>, start: u32)
             "without `else` it has no value when false",
         )
         .label(end, format!("expected `else`, found {}", found(builder, input)))
-        .help("write `else null`, or `lib.optional`-style `if … then [ … ] else [ ]`")
+        .help("give it one, such as `else null` or `else [ ]`")
 }
 
 /// Reports a `let` without `in`; `start` is where the `let` begins.
@@ -123,4 +123,11 @@ pub(crate) fn leftover(builder: &Builder<'_>, input: Tokens<'_>) -> Diagnostic {
         Kind::Else | Kind::Then => finding.help("it belongs to an `if`: `if … then … else …`"),
         _ => finding,
     }
+}
+
+/// Reports a text whose places cannot be counted in 32 bits.
+pub(crate) fn too_long(builder: &Builder<'_>) -> Diagnostic {
+    Diagnostic::error(slugs::TEXT_TOO_LONG, "the file has 4 GiB or more")
+        .at(builder.span(0, 0))
+        .why("what comes after that is not read")
 }

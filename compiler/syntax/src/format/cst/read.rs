@@ -378,8 +378,8 @@ impl Reader<'_> {
                     self.leaf();
                     let inner = self.expression();
                     let end = self.take_pre();
-                    self.leaf();
-                    parts.push(Part::Node(inner, end));
+                    let close = self.leaf();
+                    parts.push(Part::Node(inner, end, close));
                 }
                 _ => return parts,
             }
@@ -427,7 +427,7 @@ impl Reader<'_> {
                 let inner = self.expression();
                 let end = self.take_pre();
                 close = self.leaf();
-                parts.push(Part::Node(inner, end));
+                parts.push(Part::Node(inner, end, close));
             }
         }
         if close == open {

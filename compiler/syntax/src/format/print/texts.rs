@@ -21,11 +21,26 @@ impl Printer<'_> {
             }
             TextKind::Quoted => self.quoted(&text.lines),
             TextKind::Indented => match strings::as_quoted(&text.lines) {
-                Some(lines) if self.keep_quotes != Some(text.open) => self.quoted(&lines),
+                Some(lines)
+                    if self.keep_quotes != Some(text.open) && !self.is_a_string_in_a_string(&lines) =>
+                {
+                    self.quoted(&lines)
+                }
                 _ => self.indented(&text.lines),
             },
         }
         self.behind(text.close);
+    }
+
+    /// Returns true for `''${"a"}''`, which is the inner string itself, while `"${"a"}"` is not.
+    fn is_a_string_in_a_string(&self, lines: &[Vec<Part>]) -> bool {
+        let [line] = lines else { return false };
+        let [Part::Node(node, ..)] = line.as_slice() else { return false };
+        let mut node = *node;
+        while let Some(Node::Paren { inner, .. }) = self.node_ref(node) {
+            node = *inner;
+        }
+        matches!(self.node_ref(node), Some(Node::Text(_)))
     }
 
     fn quoted(&mut self, lines: &[Vec<Part>]) {
@@ -72,13 +87,13 @@ impl Printer<'_> {
         let from = self.out.len();
         match part {
             Part::Text(text) => self.plain(text.clone()),
-            Part::Node(node, end) => self.interpolation(*node, end, alone),
+            Part::Node(node, end, close) => self.interpolation(*node, end, *close, alone),
         }
         shift(self.out.get_mut(from..).unwrap_or_default(), offset);
     }
 
     /// `${…}`; one that is all of its string is broken where it does not fit, others hardly ever.
-    fn interpolation(&mut self, node: NodeId, end: &[Trivium], alone: bool) {
+    fn interpolation(&mut self, node: NodeId, end: &[Trivium], close: LeafId, alone: bool) {
         let quiet = end.iter().all(|trivium| *trivium == Trivium::EmptyLine);
         if quiet && self.is_absorbable(node) {
             return self.group(Group::Regular, |printer| {
@@ -87,7 +102,8 @@ impl Printer<'_> {
                 printer.plain("}");
             });
         }
-        if !alone && quiet {
+        // With a comment it is broken anyway; and printing moves comments, so it is done once.
+        if !alone && quiet && (self.first_leaf(node)..close).all(|leaf| self.is_alone(leaf)) {
             let simple = self.is_simple(node);
             let content = self.apart(|printer| printer.node(node));
             let limit = if simple { None } else { Some(SHORT) };
@@ -139,7 +155,7 @@ impl Printer<'_> {
             _ => None,
         };
         let end = self.leaf_mut(close).map(|leaf| std::mem::take(&mut leaf.pre)).unwrap_or_default();
-        self.interpolation(inner, &end, false);
+        self.interpolation(inner, &end, close, false);
         self.behind(close);
     }
 }
