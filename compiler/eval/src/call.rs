@@ -315,6 +315,17 @@ impl Machine<'_> {
                 diagnostic = diagnostic
                     .label(diag::Span::new(function.file, formal.start, formal.end), "it has no default");
             }
+            if let Slot::Attrs { shape, .. } = argument {
+                let given = self.shapes.names_of(shape).iter().copied();
+                let others: Vec<Symbol> =
+                    given.filter(|given| formals.iter().all(|formal| formal.name != *given)).collect();
+                let near = nearest(self.name(name), others.iter().map(|&other| self.name(other)));
+                let other = others.iter().copied().find(|&other| Some(self.name(other)) == near);
+                if let Some(span) = other.and_then(|other| self.place(self.written(shape, other))) {
+                    let text = format!("perhaps `{}` was meant", self.name(name));
+                    diagnostic = diagnostic.fix(span, self.name(name), text);
+                }
+            }
         }
         Failure::new(diagnostic)
     }

@@ -44,7 +44,7 @@ impl Machine<'_> {
     }
 
     /// A string being built counts before it is done.
-    fn bounded(&mut self) -> Outcome<()> {
+    pub(crate) fn bounded(&mut self) -> Outcome<()> {
         if self.scratch.len() as u64 > self.limits.bytes {
             self.make_room(0, self.scratch.len())?;
         }

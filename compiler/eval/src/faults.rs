@@ -60,7 +60,9 @@ impl Machine<'_> {
     #[cold]
     pub(crate) fn passed(&self, mut failure: Box<Failure>, slot: SlotId, code: NodeId) -> Box<Failure> {
         let Some(cycle) = failure.cycle else { return failure };
-        let name = self.bound_name(code);
+        // A cycle may have any number of members; a few tell the story.
+        let full = failure.members.len() >= MEMBERS as usize;
+        let name = if full { None } else { self.bound_name(code) };
         if let Some(span) = self.code.span(code)
             && failure.calls < MEMBERS
             && !failure.diagnostic.labels.iter().any(|label| label.span == span)
@@ -72,19 +74,22 @@ impl Machine<'_> {
             };
             failure.diagnostic.labels.push(diag::Label { span, text });
         }
-        failure.members.extend(name);
+        if name.is_some() && failure.members.last() != name.as_ref() {
+            failure.members.extend(name);
+        }
         if cycle == slot {
             failure.cycle = None;
             failure.calls = 0;
             let mut chain = std::mem::take(&mut failure.members);
-            chain.dedup();
-            chain.truncate(MEMBERS as usize);
             chain.reverse();
-            if let Some(first) = chain.first().cloned() {
+            if !full && let Some(first) = chain.first().cloned() {
                 chain.push(first);
-                let steps: Vec<String> =
-                    chain.windows(2).map(|pair| format!("`{}` needs `{}`", pair[0], pair[1])).collect();
-                failure.diagnostic.notes = vec![steps.join(", ")];
+            }
+            let steps: Vec<String> =
+                chain.windows(2).map(|pair| format!("`{}` needs `{}`", pair[0], pair[1])).collect();
+            if !steps.is_empty() {
+                let before = if full { "after many others, " } else { "" };
+                failure.diagnostic.notes = vec![format!("{before}{}", steps.join(", "))];
             }
         }
         failure

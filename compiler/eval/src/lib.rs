@@ -7,6 +7,8 @@
 //! into the session; nothing is freed before the session ends, which is what makes evaluation
 //! quick and what [`Limits::bytes`] bounds.
 
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests fail loudly"))]
+
 mod builtins;
 mod call;
 mod code;
@@ -18,6 +20,7 @@ mod evaluate;
 mod failure;
 mod faults;
 mod files;
+mod grisu;
 mod known;
 mod limits;
 mod load;

@@ -37,6 +37,8 @@ pub(crate) struct Machine<'f> {
     pub(crate) modules: BTreeMap<String, SlotId>,
     pub(crate) loading: Vec<(String, SlotId)>,
     pub(crate) traces: Vec<String>,
+    /// Bytes of all messages.
+    pub(crate) traced: u64,
     /// By symbol: the slot of a name that is defined everywhere, or 0.
     pub(crate) globals: Vec<SlotId>,
     /// By symbol: the index plus one of a name that Nix defines everywhere and this language not.
@@ -73,6 +75,7 @@ impl<'f> Machine<'f> {
             modules: BTreeMap::new(),
             loading: Vec::new(),
             traces: Vec::new(),
+            traced: 0,
             globals: Vec::new(),
             left_out_globals: Vec::new(),
             builtins_start: 0,

@@ -24,7 +24,7 @@ pub(crate) fn fixed(value: f64) -> String {
     special(value).map_or_else(|| format!("{value:.6}"), str::to_owned)
 }
 
-/// Returns a float as JSON: the shortest text that reads back as the same number; `null` where
+/// Returns a float as JSON, a text that reads back as the same number; `null` where
 /// JSON has no number. The form, such as `1.0` and `1e+16`, is that of Nix's JSON library.
 pub(crate) fn json(value: f64) -> String {
     if !value.is_finite() {
@@ -33,13 +33,11 @@ pub(crate) fn json(value: f64) -> String {
     if value == 0.0 {
         return if value.is_sign_negative() { "-0.0".to_owned() } else { "0.0".to_owned() };
     }
-    let scientific = format!("{:e}", value.abs());
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    let (digits, last) = crate::grisu::digits(value.abs());
     let sign = if value < 0.0 { "-" } else { "" };
     // Where the decimal point stands, counted from the first digit.
-    let point = exponent + 1;
+    let point = i32::try_from(digits.len()).unwrap_or(0) + last;
+    let exponent = point - 1;
     let count = i32::try_from(digits.len()).unwrap_or(0);
     let zeros = |n: i32| "0".repeat(usize::try_from(n).unwrap_or(0));
     let cut = usize::try_from(point).unwrap_or(0);

@@ -31,6 +31,13 @@ struct State {
     next: StateId,
 }
 
+/// A set of bytes, a bit each.
+type Set = [u64; 4];
+
+fn holds(set: &Set, byte: u8) -> bool {
+    set[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
+}
+
 #[derive(Clone, Debug)]
 enum Kind {
     /// Nothing; goes on.
@@ -45,7 +52,7 @@ enum Kind {
     },
     /// One byte of a set.
     Byte {
-        set: Box<[bool; 256]>,
+        set: Box<Set>,
     },
     LineBegin,
     LineEnd,

@@ -200,7 +200,7 @@ impl<'f> Session<'f> {
     /// # Errors
     /// If the session may take no more memory, or a number does not fit.
     pub fn build(&mut self, document: &serde_json::Value) -> Result<Value, Error> {
-        self.machine.from_document(document, NOWHERE).map(Value).map_err(Error)
+        self.machine.read_document(document, NOWHERE).map(Value).map_err(Error)
     }
 
     // ---- Values to Rust ----
@@ -213,7 +213,7 @@ impl<'f> Session<'f> {
         self.machine
             .nested(|machine| {
                 let value = machine.force(value.0)?;
-                machine.to_document(value, NOWHERE)
+                machine.write_document(value, NOWHERE)
             })
             .map_err(Error)
     }

@@ -108,13 +108,11 @@ pub struct Error(pub(crate) Box<crate::failure::Failure>);
 
 impl Error {
     /// Returns what to report.
-    #[must_use]
     pub fn diagnostic(&self) -> &Diagnostic {
         &self.0.diagnostic
     }
 
     /// Returns what to report.
-    #[must_use]
     pub fn into_diagnostic(self) -> Diagnostic {
         self.0.diagnostic
     }

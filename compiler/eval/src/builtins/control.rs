@@ -87,7 +87,7 @@ pub(super) fn trace(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
         value @ Slot::String { .. } => text.extend_from_slice(machine.bytes_of(value)),
         value => machine.write_nix(value, &mut text, &mut BTreeSet::new())?,
     }
-    keep_message(machine, String::from_utf8_lossy(&text).into_owned());
+    keep_message(machine, String::from_utf8_lossy(&text).into_owned())?;
     machine.force(args.list[1])
 }
 
@@ -98,12 +98,17 @@ pub(super) fn trace_verbose(machine: &mut Machine<'_>, args: &Args) -> Outcome<S
 pub(super) fn warn(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
     let (start, len) = machine.string_argument(args, 0)?;
     let text = String::from_utf8_lossy(machine.bytes(start, len)).into_owned();
-    keep_message(machine, format!("warning: {text}"));
+    keep_message(machine, format!("warning: {text}"))?;
     machine.force(args.list[1])
 }
 
-fn keep_message(machine: &mut Machine<'_>, message: String) {
+fn keep_message(machine: &mut Machine<'_>, message: String) -> Outcome<()> {
+    machine.traced += message.len() as u64;
+    if machine.traced > machine.limits.output {
+        return Err(machine.too_much_output());
+    }
     if machine.traces.len() < TRACES {
         machine.traces.push(message);
     }
+    Ok(())
 }

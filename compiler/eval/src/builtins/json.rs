@@ -270,7 +270,7 @@ impl Reader<'_> {
 
 impl Machine<'_> {
     /// Returns the value that a JSON document means.
-    pub(crate) fn from_document(&mut self, document: &serde_json::Value, at: NodeId) -> Outcome<Slot> {
+    pub(crate) fn read_document(&mut self, document: &serde_json::Value, at: NodeId) -> Outcome<Slot> {
         use serde_json::Value as Json;
         Ok(match document {
             Json::Null => Slot::Null { at },
@@ -284,14 +284,14 @@ impl Machine<'_> {
             Json::Array(elements) => {
                 let mut slots = Vec::with_capacity(elements.len());
                 for element in elements {
-                    slots.push(self.nested(|machine| machine.from_document(element, at))?);
+                    slots.push(self.nested(|machine| machine.read_document(element, at))?);
                 }
                 self.make_list(&slots, at)?
             }
             Json::Object(members) => {
                 let mut pairs = Vec::with_capacity(members.len());
                 for (name, value) in members {
-                    let value = self.nested(|machine| machine.from_document(value, at))?;
+                    let value = self.nested(|machine| machine.read_document(value, at))?;
                     pairs.push((self.intern(name), value));
                 }
                 self.make_set(pairs, at)?
@@ -300,7 +300,7 @@ impl Machine<'_> {
     }
 
     /// Returns the JSON document of a value, evaluating all of it.
-    pub(crate) fn to_document(&mut self, value: Slot, node: NodeId) -> Outcome<serde_json::Value> {
+    pub(crate) fn write_document(&mut self, value: Slot, node: NodeId) -> Outcome<serde_json::Value> {
         use serde_json::Value as Json;
         Ok(match value {
             Slot::Null { .. } => Json::Null,
@@ -315,7 +315,7 @@ impl Machine<'_> {
             Slot::List { start, len, .. } => {
                 let mut elements = Vec::with_capacity(len as usize);
                 for slot in start..start + len {
-                    elements.push(self.part_to_document(slot, node)?);
+                    elements.push(self.write_document_part(slot, node)?);
                 }
                 Json::Array(elements)
             }
@@ -329,7 +329,7 @@ impl Machine<'_> {
                     let position = self.shapes.ordered(index);
                     let name = self.shapes.names(layout)[position as usize];
                     let name = self.name(name).to_owned();
-                    members.insert(name, self.part_to_document(start + position, node)?);
+                    members.insert(name, self.write_document_part(start + position, node)?);
                 }
                 Json::Object(members)
             }
@@ -342,10 +342,10 @@ impl Machine<'_> {
         })
     }
 
-    fn part_to_document(&mut self, slot: crate::slot::SlotId, node: NodeId) -> Outcome<serde_json::Value> {
+    fn write_document_part(&mut self, slot: crate::slot::SlotId, node: NodeId) -> Outcome<serde_json::Value> {
         self.deeper(|machine| {
             let value = machine.force_at(slot)?;
-            machine.to_document(value, node)
+            machine.write_document(value, node)
         })
     }
 

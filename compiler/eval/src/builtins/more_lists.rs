@@ -159,6 +159,7 @@ pub(super) fn generic_closure(machine: &mut Machine<'_>, args: &Args) -> Outcome
         };
         machine.force_at(key)?;
         let Err(position) = search(machine, &keys, key, args)? else { continue };
+        machine.spend((keys.len() - position) / 64)?;
         keys.insert(position, key);
         found.push(element);
         let next = machine.call(operator, element, args.at)?;
@@ -189,6 +190,7 @@ fn search(
         machine.less(value, value, args.at)?;
     }
     while low < high {
+        machine.step()?;
         let middle = low.midpoint(high);
         let (a, b) = (machine.force_at(keys[middle])?, machine.force_at(key)?);
         if machine.less(a, b, args.at)? {
@@ -214,6 +216,7 @@ pub(super) fn zip_attrs_with(machine: &mut Machine<'_>, args: &Args) -> Outcome<
             return Err(machine.wrong_type(set, "a set", what, machine.argument(args, 1)));
         };
         machine.spend(machine.shapes.len(shape) as usize / 4)?;
+        machine.make_room(all.len(), 0)?;
         all.extend(machine.shapes.names_of(shape).iter().copied().zip(start..));
     }
     all.sort_by_key(|&(name, _)| name);

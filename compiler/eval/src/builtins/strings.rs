@@ -87,6 +87,10 @@ pub(super) fn replace_strings(machine: &mut Machine<'_>, args: &Args) -> Outcome
     let mut position = 0;
     while position <= len {
         machine.spend(1 + sought.len() / 8)?;
+        if let Err(failure) = machine.bounded() {
+            machine.scratch.truncate(base);
+            return Err(failure);
+        }
         let rest = machine.bytes(start + position, len - position);
         let found = sought.iter().position(|&(start, len)| rest.starts_with(machine.bytes(start, len)));
         let mut next = position;
@@ -121,6 +125,9 @@ pub(super) fn replace_strings(machine: &mut Machine<'_>, args: &Args) -> Outcome
     }
     machine.finish(base, args.at)
 }
+
+/// Patterns are kept up to this many states of their automata.
+const PATTERN_STATES: usize = 500_000;
 
 pub(super) fn matches(machine: &mut Machine<'_>, args: &Args) -> Outcome<Slot> {
     let regex = machine.pattern(args)?;
@@ -169,6 +176,10 @@ impl Machine<'_> {
                 let regex = std::rc::Rc::new(regex);
                 let pattern = pattern.to_vec();
                 self.spend(regex.size())?;
+                // Programs use few patterns; one that makes them up pays by compiling them again.
+                if self.patterns.values().map(|kept| kept.size()).sum::<usize>() > PATTERN_STATES {
+                    self.patterns.clear();
+                }
                 self.patterns.insert(pattern, std::rc::Rc::clone(&regex));
                 Ok(regex)
             }

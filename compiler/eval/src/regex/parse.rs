@@ -1,6 +1,6 @@
 //! From pattern to automaton.
 
-use super::{Kind, NONE, Regex, State, StateId};
+use super::{Kind, NONE, Regex, Set, State, StateId};
 
 /// As many states as the C++ library allows.
 const STATES: usize = 100_000;
@@ -215,8 +215,8 @@ impl Parser<'_> {
                 return self.bracket().map(Some);
             }
             b'.' => {
-                let mut set = [true; 256];
-                set[0] = false;
+                let mut set = [u64::MAX; 4];
+                set[0] -= 1;
                 set
             }
             b'\\' => {
@@ -259,7 +259,7 @@ impl Parser<'_> {
     /// `[…]`; the first bracket is behind.
     fn bracket(&mut self) -> Parsed<Sequence> {
         let negated = self.take(b'^');
-        let mut set = [false; 256];
+        let mut set: Set = [0; 4];
         let mut last = Last::Nothing;
         let mut start = true;
         loop {
@@ -281,7 +281,7 @@ impl Parser<'_> {
                     // At the end the dash stands for itself.
                     (last, Item::End) => {
                         last.add(&mut set);
-                        set[usize::from(b'-')] = true;
+                        add(b'-', &mut set);
                         return self.finish_bracket(set, negated);
                     }
                     (Last::Byte(from), Item::Byte(to)) => {
@@ -303,7 +303,7 @@ impl Parser<'_> {
         self.finish_bracket(set, negated)
     }
 
-    fn finish_bracket(&mut self, mut set: [bool; 256], negated: bool) -> Parsed<Sequence> {
+    fn finish_bracket(&mut self, mut set: Set, negated: bool) -> Parsed<Sequence> {
         if negated {
             for held in &mut set {
                 *held = !*held;
@@ -341,9 +341,11 @@ impl Parser<'_> {
         if kind == b':' {
             let name = name.to_ascii_lowercase();
             let Some(class) = class(&name) else { return Err("there is no such class of characters") };
-            let mut set = [false; 256];
+            let mut set: Set = [0; 4];
             for byte in 0..=127_u8 {
-                set[usize::from(byte)] = class(byte);
+                if class(byte) {
+                    add(byte, &mut set);
+                }
             }
             return Ok(Item::Class(Box::new(set)));
         }
@@ -352,7 +354,7 @@ impl Parser<'_> {
             return Ok(Item::Byte(byte));
         }
         let mut set = only(byte.to_ascii_lowercase());
-        set[usize::from(byte.to_ascii_uppercase())] = true;
+        add(byte.to_ascii_uppercase(), &mut set);
         Ok(Item::Class(Box::new(set)))
     }
 }
@@ -362,7 +364,7 @@ enum Item {
     End,
     Dash,
     Byte(u8),
-    Class(Box<[bool; 256]>),
+    Class(Box<Set>),
 }
 
 /// What came before in a bracket: a byte may still turn out to begin a range.
@@ -374,27 +376,31 @@ enum Last {
 }
 
 impl Last {
-    fn add(self, set: &mut [bool; 256]) {
+    fn add(self, set: &mut Set) {
         if let Self::Byte(byte) = self {
-            set[usize::from(byte)] = true;
+            add(byte, set);
         }
     }
 }
 
-fn only(byte: u8) -> [bool; 256] {
-    let mut set = [false; 256];
-    set[usize::from(byte)] = true;
+fn add(byte: u8, set: &mut Set) {
+    set[usize::from(byte >> 6)] |= 1 << (byte & 63);
+}
+
+fn only(byte: u8) -> Set {
+    let mut set: Set = [0; 4];
+    add(byte, &mut set);
     set
 }
 
 /// Adds a range. Characters of C++ are signed here, so bytes from 128 on come before the others.
-fn range(from: u8, to: u8, set: &mut [bool; 256]) -> Parsed<()> {
+fn range(from: u8, to: u8, set: &mut Set) -> Parsed<()> {
     let (from, to) = (from as i8, to as i8);
     if from > to {
         return Err("a range goes backwards");
     }
     for byte in from..=to {
-        set[usize::from(byte as u8)] = true;
+        add(byte as u8, set);
     }
     Ok(())
 }

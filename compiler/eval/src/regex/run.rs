@@ -1,6 +1,6 @@
 //! Searching an automaton: depth first, with a stack of its own instead of the program's.
 
-use super::{Group, Kind, Regex, StateId};
+use super::{Group, Kind, Regex, StateId, holds};
 
 /// What counts as a match.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -121,7 +121,7 @@ impl<'r> Search<'r> {
             match &held.kind {
                 Kind::Dummy => {}
                 Kind::Byte { set } => match self.text.get(at as usize) {
-                    Some(&byte) if set[usize::from(byte)] => at += 1,
+                    Some(&byte) if holds(set, byte) => at += 1,
                     _ => return,
                 },
                 Kind::LineBegin if begin && at == start => {}
