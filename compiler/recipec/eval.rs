@@ -102,7 +102,7 @@ fn print(
     let one = |error: eval::Error| Diagnostics::from_iter([error.into_diagnostic()]);
     let selected = match &verb.attribute {
         Some(path) => session.select(value, path).map_err(one)?,
-        None => value.clone(),
+        None => *value,
     };
     let formats = || options.output.iter().map(|output| output.format).chain([options.format]);
     let mut printed = Printed::default();
