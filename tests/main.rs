@@ -7,6 +7,7 @@
 mod cli;
 mod docker;
 mod emit;
+mod engine;
 mod eval;
 mod explain;
 mod faults;

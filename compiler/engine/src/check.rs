@@ -3,7 +3,7 @@
 use crate::finding::{About, Finding, Report};
 use crate::launch::Launch;
 use crate::view::View;
-use crate::{flags, injected, rules, values, variables};
+use crate::{config, flags, injected, rules, values, variables};
 
 /// Checks a launch: its flags, values, variables, injected acceptance, and every rule about how
 /// they go together with each other, the hardware and the checkpoint.
@@ -17,6 +17,7 @@ pub fn check(launch: &Launch) -> Report {
     flags::check(&view, &mut findings);
     values::check(&view, &mut findings);
     variables::check(&view, &mut findings);
+    config::check(&view, &mut findings);
     injected::check(&view, &mut findings);
     rules::check(&view, &mut findings);
     findings.sort_by(|a: &Finding, b: &Finding| {

@@ -24,10 +24,18 @@ pub(crate) fn check(view: &View<'_>, findings: &mut Vec<Finding>) {
                 .why("vLLM takes `_` for `-`; other engines do not"),
             );
         }
-        if let Some(flag) = given.flag
-            && flag.deprecated
+        let Some(flag) = given.flag else { continue };
+        let alias = meaning::alias(view.table.engine(), &given.spelling)
+            .filter(|alias| Version::parse(&view.launch.chosen.version) >= alias.since);
+        if flag.deprecated || alias.is_some() {
+            findings.push(deprecated(view, given, alias.map(|alias| alias.help)));
+        }
+        // The nearest table may be newer than the version.
+        let full = view.table.full(flag.field).unwrap_or(&given.spelling);
+        if let Some(from) = meaning::newer(view.table.engine(), full)
+            && Version::parse(&view.launch.chosen.version) < from.since
         {
-            findings.push(deprecated(view, given));
+            findings.push(too_new(view, view.name_of(given), &given.written, &from));
         }
     }
     repeated(view, findings);
@@ -83,6 +91,12 @@ fn of_mistake(view: &View<'_>, mistake: &Mistake) -> Option<Finding> {
     })
 }
 
+fn too_new(view: &View<'_>, about: About, written: &str, from: &meaning::Meaning) -> Finding {
+    let here = format!("{} {}", view.table.engine().title(), view.launch.chosen.version);
+    let message = format!("{here} has no `{written}` yet: it came with {}", from.since);
+    Finding::error(slugs::FLAG_TOO_NEW, about, message).help(from.help)
+}
+
 /// Whether a dotted member took a flag for its value.
 fn swallows(view: &View<'_>) -> bool {
     let mut members = view.reading.given.iter().flat_map(|given| &given.dotted);
@@ -123,14 +137,7 @@ fn unknown(view: &View<'_>, at: usize, written: &str) -> Option<Finding> {
     if let Some(from) = meaning::newer(engine, &spelled)
         && version < from.since
     {
-        return Some(
-            Finding::error(
-                slugs::FLAG_TOO_NEW,
-                about,
-                format!("{here} has no `{written}` yet: it came with {}", from.since),
-            )
-            .help(from.help),
-        );
+        return Some(too_new(view, about, written, &from));
     }
     let versions = table.versions_with(&spelled);
     let key = |text: &str| Version::parse(text);
@@ -248,7 +255,7 @@ fn abbreviated(view: &View<'_>, given: &Given) -> Finding {
     .replace(bare(full))
 }
 
-fn deprecated(view: &View<'_>, given: &Given) -> Finding {
+fn deprecated(view: &View<'_>, given: &Given, alias: Option<&'static str>) -> Finding {
     let table = &view.table;
     let gone = table.siblings().find(|other| {
         Version::parse(other.version()) > Version::parse(table.version())
@@ -267,9 +274,7 @@ fn deprecated(view: &View<'_>, given: &Given) -> Finding {
             None => format!("`{}` is on its way out of {}", given.spelling, table.engine().title()),
         },
     );
-    let instead = given.flag.and_then(|flag| flag.instead).or_else(|| {
-        (given.spelling == "--revision" && table.engine() == Engine::Trtllm).then_some("--hf_revision")
-    });
+    let instead = alias.or(given.flag.and_then(|flag| flag.instead));
     if let Some(instead) = instead {
         finding = finding.help(format!("write `{instead}`"));
         if !instead.contains(['=', ' ', '{', '<']) {

@@ -12,6 +12,7 @@
 pub mod acceptance;
 mod canonical;
 mod check;
+mod config;
 pub mod curves;
 mod decimal;
 mod engine;
@@ -22,6 +23,7 @@ mod injected;
 pub mod known;
 mod launch;
 mod meaning;
+mod models;
 mod plain;
 pub mod reading;
 mod rules;

@@ -26,6 +26,11 @@ pub(crate) fn newer(engine: Engine, name: &str) -> Option<Meaning> {
     find("newer", engine, name)
 }
 
+/// Returns the spelling that stays of an alias that is on its way out, and since when it is.
+pub(crate) fn alias(engine: Engine, name: &str) -> Option<Meaning> {
+    find("alias", engine, name)
+}
+
 /// Returns what became of a variable that is gone.
 pub(crate) fn variable(engine: Engine, name: &str) -> Option<Meaning> {
     find("variable", engine, name)

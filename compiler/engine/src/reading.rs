@@ -307,6 +307,10 @@ impl Reader<'_> {
             }
             if word == "--" {
                 only_words = true;
+                // Before nothing it is a word of its own, and belongs to nothing.
+                if next == words.len() {
+                    self.reading.mistakes.push(Mistake::Stray { at: *at, word: word.clone() });
+                }
                 continue;
             }
             // A spelling may hold `=` only if it is registered so; none is.

@@ -50,7 +50,11 @@ fn one(view: &View<'_>, given: &Given, flag: &Flag, word: &str, findings: &mut V
     let automatic = word == "auto" && flag.value == Type::HumanInteger;
     let infinite =
         flag.value == Type::Number && ["inf", "nan", "-inf"].contains(&word.to_lowercase().as_str());
-    if !wants.is_empty() && matches!(read, Value::Text(_)) && !automatic && !infinite && !is_none(word, flag)
+    if !wants.is_empty()
+        && matches!(read, Value::Text(_))
+        && !automatic
+        && !infinite
+        && !is_none(view, word, flag)
     {
         if flag.value == Type::Json || flag.value == Type::JsonList {
             findings.push(broken_json(word, &given.spelling, here(&[])));
@@ -72,6 +76,15 @@ fn one(view: &View<'_>, given: &Given, flag: &Flag, word: &str, findings: &mut V
                     format!("`{}` takes a JSON list", given.spelling),
                 ));
             }
+            let whole = flag.class.is_some() || !flag.members.is_empty();
+            if whole && !json.is_object() && !json.is_null() {
+                findings.push(Finding::error(
+                    slugs::WRONG_VALUE_TYPE,
+                    here(&[]),
+                    format!("`{}` takes a JSON object, not `{json}`", given.spelling),
+                ));
+                return;
+            }
             let mut looker = Looker { view, given, findings, typed: flag.class };
             looker.look(&json, flag.class, &flag.members, &mut Vec::new());
         }
@@ -82,9 +95,9 @@ fn one(view: &View<'_>, given: &Given, flag: &Flag, word: &str, findings: &mut V
     }
 }
 
-fn is_none(word: &str, flag: &Flag) -> bool {
+fn is_none(view: &View<'_>, word: &str, flag: &Flag) -> bool {
     // vLLM's optional values take the word `None`.
-    word == "None" && flag.default.is_none()
+    view.table.engine() == Engine::Vllm && word == "None" && flag.default.is_none()
 }
 
 fn choice(
@@ -116,7 +129,9 @@ fn choice(
         return;
     }
     let fold = |word: &str| if flag.choices.is_empty() { word.to_lowercase() } else { word.to_owned() };
-    if legal.iter().any(|one| fold(one) == fold(text)) {
+    // The optimization levels O0 to O3 are written as numbers too.
+    let level = format!("O{text}");
+    if legal.iter().any(|one| fold(one) == fold(text) || *one == level) {
         return;
     }
     findings.extend(not_among(view, spelling, text, legal, about, |other| {
@@ -293,6 +308,9 @@ impl Looker<'_, '_, '_> {
             return;
         };
         match value {
+            Json::Object(_) if member.class.is_none() && !holds_objects(member) => {
+                self.fits(value, member, path)
+            }
             Json::Object(_) | Json::Array(_) => self.look(value, member.class, &[], path),
             Json::String(text) if member.value == Type::Bool => self.quoted(text, Some(member), path),
             _ => self.fits(value, member, path),
@@ -435,6 +453,11 @@ impl Looker<'_, '_, '_> {
         };
         self.findings.push(finding.help(format!("write `{yes}` without quotes")).replace(yes.to_string()));
     }
+}
+
+/// Whether a member may be an object although no class describes it.
+fn holds_objects(member: &Member) -> bool {
+    matches!(member.value, Type::Json | Type::JsonOrText | Type::JsonList | Type::Opaque) || member.list
 }
 
 /// Whether a word is a placeholder of a template or a variable of a shell: `{NAME}`, `$NAME`, `<name>`.

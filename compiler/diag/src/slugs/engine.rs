@@ -18,6 +18,7 @@ crate::slug::slugs! { "engine":
     BACKEND_HARDWARE = "backend-hardware";
     BATCH_TOO_SMALL = "batch-too-small";
     BROKEN_JSON = "broken-json";
+    CONFIG_MEMBER = "config-member";
     DEPRECATED_FLAG = "deprecated-flag";
     DRAFT_TOKENS = "draft-tokens";
     DRAFT_TREE = "draft-tree";

@@ -80,9 +80,9 @@ fn divisions(view: &View<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let passes = |tp: u64| {
-        heads.is_none_or(|heads| heads % tp == 0)
+        heads.is_none_or(|heads| heads.is_multiple_of(tp))
             && (widths.ep > 1 || blocks.is_none_or(|(width, block)| slices(width, block, tp)))
-            && (widths.ep == 1 || experts.is_none_or(|experts| experts % tp.min(widths.ep) == 0))
+            && (widths.ep == 1 || experts.is_none_or(|experts| experts.is_multiple_of(tp)))
     };
     let most = heads.unwrap_or(64).min(1024);
     let fit: Vec<String> =

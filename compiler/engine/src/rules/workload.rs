@@ -6,7 +6,7 @@ use super::Rule;
 use crate::finding::{About, Finding};
 use crate::launch::Scenario;
 use crate::view::View;
-use crate::{Engine, Version};
+use crate::{Engine, Version, models};
 
 const fn any(id: &'static str, evidence: &'static str, check: fn(&View<'_>) -> Vec<Finding>) -> Rule {
     Rule { id, engine: None, from: "", to: "", evidence, check }
@@ -86,37 +86,32 @@ fn parser_family(view: &View<'_>) -> Vec<Finding> {
     vec![finding]
 }
 
-/// The first release of each engine that has an architecture, where it was learnt from a failure.
-const FIRST: &[(Engine, &str, &str)] = &[
-    (Engine::Sglang, "GlmMoeDsa", "0.5.9"),
-    (Engine::Sglang, "DeepseekV4", "0.5.12"),
-    (Engine::Sglang, "KimiK3", "0.5.17"),
-    (Engine::Sglang, "MiniMaxM3", "0.5.15"),
-    (Engine::Vllm, "DeepseekV4", "0.20.0"),
-    (Engine::Vllm, "MiniMaxM3", "0.24.0"),
-    (Engine::Vllm, "KimiK3", "0.27.0"),
-];
-
 fn engine_lacks_model(view: &View<'_>) -> Vec<Finding> {
     let Some(model) = &view.launch.model else { return Vec::new() };
     let Some(of) = &model.facts.architecture else { return Vec::new() };
     let engine = view.table.engine();
     let version = Version::parse(&view.launch.chosen.version);
-    FIRST
-        .iter()
-        .filter(|(of_engine, prefix, first)| {
-            *of_engine == engine && of.value.starts_with(prefix) && version < Version::parse(first)
-        })
-        .map(|(_, _, first)| {
-            Finding::error(
-                slugs::ENGINE_LACKS_MODEL,
-                About::Field("image".to_owned()),
-                format!("{} {version} does not know `{}`", engine.title(), of.value),
-            )
-            .why(format!("{first} is the first release that serves it"))
-            .help(format!("take an image with {} {first} or newer", engine.title()))
-        })
-        .collect()
+    let Some(lifetime) = models::lifetime(engine, &of.value) else { return Vec::new() };
+    let title = engine.title();
+    let about = || About::Field("image".to_owned());
+    let finding = match lifetime.has(&version) {
+        Some(true) => return Vec::new(),
+        Some(false) => Finding::error(
+            slugs::ENGINE_LACKS_MODEL,
+            about(),
+            format!("{title} {version} does not know `{}`", of.value),
+        ),
+        None => Finding::warning(
+            slugs::ENGINE_LACKS_MODEL,
+            about(),
+            format!("{title} {version} may not know `{}`", of.value),
+        ),
+    };
+    let finding = match lifetime.last_without {
+        Some(last) => finding.why(format!("{last} does not have it, {} has", lifetime.first_with)),
+        None => finding.why(format!("{} is the first known to have it", lifetime.first_with)),
+    };
+    vec![finding.help(format!("take an image with {title} {} or newer", lifetime.first_with))]
 }
 
 /// Flags of the HTTP frontend: an orchestrator's worker has none.
