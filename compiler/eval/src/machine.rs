@@ -1,6 +1,7 @@
 //! The machine: everything an evaluation works on, and how a slot becomes a value.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use diag::{Diagnostic, SourceMap, Span, slugs::eval as slugs};
 use syntax::{Interner, Symbol as Name};
@@ -26,6 +27,8 @@ pub(crate) struct Machine<'f> {
     pub(crate) names: Interner,
     /// Where each name is in `text`, once a program has asked for names as strings.
     name_texts: Vec<(u32, u32)>,
+    /// Names as callers get them, by symbol, once one has been asked for.
+    shared_names: Vec<Option<Arc<str>>>,
     pub(crate) known: Known,
     pub(crate) code: Code,
     pub(crate) shapes: Shapes,
@@ -66,6 +69,7 @@ impl<'f> Machine<'f> {
             sources: SourceMap::new(),
             names,
             name_texts: Vec::new(),
+            shared_names: Vec::new(),
             known,
             code: Code::new(),
             shapes: Shapes::new(),
@@ -190,6 +194,16 @@ impl<'f> Machine<'f> {
     /// Returns a name's text.
     pub(crate) fn name(&self, symbol: Symbol) -> &str {
         self.names.resolve(Name(symbol))
+    }
+
+    /// Returns a name as text that callers keep.
+    pub(crate) fn shared_name(&mut self, symbol: Symbol) -> Arc<str> {
+        let index = symbol as usize;
+        if self.shared_names.len() <= index {
+            self.shared_names.resize(self.names.len().max(index + 1), None);
+        }
+        let text = self.names.resolve(Name(symbol));
+        Arc::clone(self.shared_names[index].get_or_insert_with(|| text.into()))
     }
 
     /// Returns the symbol of a string value's bytes.

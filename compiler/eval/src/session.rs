@@ -97,7 +97,7 @@ impl<'f> Session<'f> {
         let Some(symbol) = self.machine.names.find(name) else { return Ok(None) };
         let Some(slot) = self.machine.attribute(shape, start, symbol.0) else { return Ok(None) };
         Ok(Some(Attribute {
-            name: name.into(),
+            name: self.machine.shared_name(symbol.0),
             value: Value(self.machine.share(slot)),
             origin: self.machine.origin_of(shape, symbol.0),
         }))
@@ -327,7 +327,7 @@ impl<'f> Session<'f> {
                     let position = machine.shapes.ordered(index);
                     let name = machine.shapes.names(layout)[position as usize];
                     Attribute {
-                        name: machine.name(name).into(),
+                        name: machine.shared_name(name),
                         value: Value(machine.share(start + position)),
                         origin: machine.origin_of(shape, name),
                     }
