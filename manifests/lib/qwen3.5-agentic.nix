@@ -10,7 +10,6 @@ rec {
   # Facts that hold on any hardware. `traces` is the loader of the conversations.
   base = { traces, algorithm, client ? { } }: {
     engine = "sglang";
-    download = "missing";
     speculative = {
       method = "mtp"; inherit algorithm; steps = 3; topk = 1; draftTokens = 4;
       acceptance = { curve = golden.qwen35Mtp; };
@@ -62,8 +61,13 @@ rec {
     };
   });
 
+  # A search space whose points may keep KV blocks in four fifths of the host's memory, and one
+  # whose points keep none there.
   search = points: {
     agentic = [ { dramUtilization = 0.8; search = points; } ];
+  };
+  searchWithoutOffload = points: {
+    agentic = [ { search = points; } ];
   };
 
   hicache = { medium = "dram"; backend = "hicache"; };

@@ -85,6 +85,11 @@ in
         hicache-write-policy = "write_through_selective";
       };
 
+  # The context is the checkpoint's own, but for evaluations.
+  contextOfEvaluations = { mode, ... }@point: {
+    context-length = if mode == "eval" then evalContext point else null;
+  };
+
   # A fixed sequence shares no prefixes that may be measured.
   fixedSequence = { isl, osl, mode, ... }@point: {
     disable-radix-cache = true;

@@ -7,6 +7,7 @@ let
   base = agentic.base { inherit (agentic) traces; algorithm = "NEXTN"; } // {
     image = "lmsysorg/sglang:v0.5.16-cu130";
     model = qwen.nvfp4;
+    download = "missing";
     quantization = { method = "modelopt_fp4"; kvCache = "fp8_e4m3"; };
     serve = agentic.blackwell (point: { fp4-gemm-backend = "flashinfer_cutlass"; });
   };

@@ -8,6 +8,7 @@ let
   blackwell = agentic.base { inherit (agentic) traces; algorithm = "NEXTN"; } // {
     image = "lmsysorg/sglang:v0.5.16-cu130";
     model = qwen.fp8;
+    download = "missing";
     quantization = { method = "fp8"; kvCache = "fp8_e4m3"; };
   };
 
