@@ -14,10 +14,11 @@ use crate::emit::plans::{self, Case};
 use crate::emit::quoting::Hostile;
 use crate::emit::run::{Bench, port, said};
 
+// Fields are dropped in this order: daemons first, the folder with their process ids last.
 struct Stage {
-    bench: Bench,
-    registry: Registry,
     docker: Docker,
+    registry: Registry,
+    bench: Bench,
 }
 
 impl Stage {
@@ -26,7 +27,7 @@ impl Stage {
         let bench = Bench::new();
         let registry = Registry::start(test, &bench, "/workspace/record")?;
         let docker = Docker::start(test, &shared.join("judges"), &bench, &registry.address)?;
-        Some(Self { bench, registry, docker })
+        Some(Self { docker, registry, bench })
     }
 
     fn case(&self) -> Case {

@@ -18,10 +18,11 @@ use crate::emit::run::{Bench, port, said};
 /// The workspace's place in the container.
 const WORKSPACE: &str = "/workspace";
 
+// Fields are dropped in this order: daemons first, the folder with their process ids last.
 struct Stage {
-    bench: Bench,
-    registry: Registry,
     slurm: Slurm,
+    registry: Registry,
+    bench: Bench,
 }
 
 impl Stage {
@@ -31,7 +32,7 @@ impl Stage {
         let bench = Bench::new();
         let slurm = Slurm::start(test, &shared.join("judges"), &bench)?;
         let registry = Registry::start(test, &bench, "/workspace/record")?;
-        Some(Self { bench, registry, slurm })
+        Some(Self { slurm, registry, bench })
     }
 
     /// Makes a case run the pushed image.
