@@ -96,8 +96,8 @@ fn one(view: &View<'_>, given: &Given, flag: &Flag, word: &str, findings: &mut V
 }
 
 fn is_none(view: &View<'_>, word: &str, flag: &Flag) -> bool {
-    // vLLM's optional values take the word `None`.
-    view.table.engine() == Engine::Vllm && word == "None" && flag.default.is_none()
+    // vLLM's optional values take nothing, or the word `None`, for none.
+    view.table.engine() == Engine::Vllm && (word == "None" || word.is_empty()) && flag.default.is_none()
 }
 
 fn choice(
@@ -309,7 +309,7 @@ impl Looker<'_, '_, '_> {
         };
         match value {
             Json::Object(_) if member.class.is_none() && !holds_objects(member) => {
-                self.fits(value, member, path)
+                self.fits(value, member, path);
             }
             Json::Object(_) | Json::Array(_) => self.look(value, member.class, &[], path),
             Json::String(text) if member.value == Type::Bool => self.quoted(text, Some(member), path),
