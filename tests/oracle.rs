@@ -368,7 +368,15 @@ fn compare_rest(row: &Value, plan: &Value, staged: BTreeMap<&str, &str>, found: 
     let (theirs, ours) = (set(theirs), set(ours));
     compare("downloads", &json!(theirs), &json!(ours), found);
     let ours: Vec<&Value> = steps(plan, "install").iter().map(|step| &step["argv"]).collect();
-    compare("pip", &row["pip"], &json!(ours), found);
+    // pip reads its options wherever they stand.
+    let sorted = |argv: &Value| -> Vec<String> {
+        let mut words = words(argv);
+        words.sort();
+        words
+    };
+    let theirs: Vec<_> = row["pip"].as_array().unwrap().iter().map(sorted).collect();
+    let ours: Vec<_> = ours.into_iter().map(sorted).collect();
+    compare("pip", &json!(theirs), &json!(ours), found);
     let yaml = |text: &Value| -> Value { serde_saphyr::from_str(text.as_str().unwrap()).unwrap() };
     let theirs: Map<String, Value> =
         row["files"].as_object().unwrap().iter().map(|(path, text)| (path.clone(), yaml(text))).collect();

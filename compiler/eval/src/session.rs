@@ -1,6 +1,6 @@
 //! The door to the evaluator.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use diag::{Diagnostics, SourceMap, Span};
@@ -19,13 +19,19 @@ use crate::{Files, Limits, Value};
 #[derive(Debug)]
 pub struct Session<'f> {
     machine: Machine<'f>,
+    /// Where the attributes of a shape were written, in the order in which people see them. Many
+    /// sets share a shape, and whoever looks at one looks at the others.
+    origins: BTreeMap<u32, Arc<[Origin]>>,
 }
+
+/// The most shapes whose origins are remembered.
+const REMEMBERED: usize = 1 << 14;
 
 impl<'f> Session<'f> {
     /// Returns a session over these files.
     #[must_use]
     pub fn new(files: &'f dyn Files, limits: Limits) -> Self {
-        Self { machine: Machine::new(files, limits) }
+        Self { machine: Machine::new(files, limits), origins: BTreeMap::new() }
     }
 
     // ---- Evaluating ----
@@ -322,14 +328,28 @@ impl<'f> Session<'f> {
             }
             Slot::Attrs { shape, start, .. } => {
                 let layout = machine.shapes.get(shape).layout;
-                let order = machine.ordered(shape);
-                let attributes = order.map(|index| {
+                let order: Vec<u32> = machine.ordered(shape).collect();
+                let origins = match self.origins.get(&shape) {
+                    Some(origins) => Arc::clone(origins),
+                    None => {
+                        let written = order.iter().map(|&index| {
+                            let position = machine.shapes.ordered(index);
+                            machine.origin_of(shape, machine.shapes.names(layout)[position as usize])
+                        });
+                        let origins: Arc<[Origin]> = written.collect();
+                        if self.origins.len() < REMEMBERED {
+                            self.origins.insert(shape, Arc::clone(&origins));
+                        }
+                        origins
+                    }
+                };
+                let attributes = order.into_iter().zip(origins.iter()).map(|(index, origin)| {
                     let position = machine.shapes.ordered(index);
                     let name = machine.shapes.names(layout)[position as usize];
                     Attribute {
                         name: machine.shared_name(name),
                         value: Value(machine.share(start + position)),
-                        origin: machine.origin_of(shape, name),
+                        origin: origin.clone(),
                     }
                 });
                 View::Attrs(attributes.collect())
