@@ -72,7 +72,9 @@ fn faults(page: &Page) -> Vec<String> {
         let mut found = slugs(&ran);
         // A page of a note is about just that.
         let note = format!("{}[{name}]", Severity::Note.word());
-        if explanation.severity == Some(Severity::Note) && (ran.stdout.contains(&note) || ran.stderr.contains(&note)) {
+        if explanation.severity == Some(Severity::Note)
+            && (ran.stdout.contains(&note) || ran.stderr.contains(&note))
+        {
             found.insert(name.to_owned());
         }
         let holds =

@@ -262,7 +262,8 @@ fn take_docker_environment(argv: &mut Vec<String>) -> BTreeSet<String> {
         match word.as_str() {
             "-e" | "--env" => given.extend(words.next().filter(|variable| variable.contains('='))),
             variable if variable.starts_with("--env=") => {
-                given.extend(variable.strip_prefix("--env=").filter(|it| it.contains('=')).map(str::to_owned));
+                given
+                    .extend(variable.strip_prefix("--env=").filter(|it| it.contains('=')).map(str::to_owned));
             }
             "-v" => rest.push("--volume".to_owned()),
             "-w" => rest.push("--workdir".to_owned()),

@@ -99,7 +99,8 @@ impl SourceMap {
 impl SourceFile {
     fn line_starts(&self) -> &[u32] {
         self.line_starts.get_or_init(|| {
-            let ends = self.text.bytes().zip(1_u32..).filter_map(|(byte, next)| (byte == b'\n').then_some(next));
+            let ends =
+                self.text.bytes().zip(1_u32..).filter_map(|(byte, next)| (byte == b'\n').then_some(next));
             std::iter::once(0).chain(ends).collect()
         })
     }

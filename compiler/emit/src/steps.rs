@@ -6,12 +6,12 @@ use lock::Lock;
 use lock::pin::{Entry, Pin};
 use recipe::plan::{Group, Plan, Rank, Ready, Role, Word};
 
-use recipe::want::Want;
 use crate::bash::Bash;
 use crate::gate::{Checkpoint, Place};
 use crate::holes::Holes;
 use crate::quote::{self, quote};
 use crate::site::Site;
+use recipe::want::Want;
 
 /// Writes a function for the data of each process, and `run_plan`.
 pub(crate) fn write(

@@ -69,15 +69,17 @@ fn recipe(field: &Field, path: &str, out: &mut Diagnostics) -> Option<Recipe> {
         out.push(finding);
     }
     let scenarios = record.required("scenarios", out, search::scenarios);
-    let moments = [("unstaged", Download::Unstaged), ("missing", Download::Missing), ("engine", Download::Engine)];
+    let moments =
+        [("unstaged", Download::Unstaged), ("missing", Download::Missing), ("engine", Download::Engine)];
     let download =
         record.optional("download", out, |tree, what, out| schema::choice(tree, what, &moments, out));
     let datasets =
         record.optional("datasets", out, |tree, what, out| schema::list(tree, what, out, repository));
     let packages =
         record.optional("packages", out, |tree, what, out| schema::list(tree, what, out, schema::text));
-    let installs = record
-        .optional("installs", out, |tree, what, out| schema::list(tree, what, out, |tree, _, _| Some(tree.clone())));
+    let installs = record.optional("installs", out, |tree, what, out| {
+        schema::list(tree, what, out, |tree, _, _| Some(tree.clone()))
+    });
     let port = record.field("port").map(|field| field.value.clone());
     let cookbook =
         record.optional("cookbook", out, |tree, what, out| schema::list(tree, what, out, source_file));
