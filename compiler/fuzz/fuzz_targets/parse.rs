@@ -10,7 +10,7 @@ use syntax::{ExprId, Interner, compare};
 fuzz_target!(|text: &str| {
     let mut names = Interner::new();
     let parse = syntax::parse(FileId(0), text, &mut names);
-    assert!(parse.diagnostics.iter().len() <= syntax::MAX_FINDINGS + 1);
+    assert!(parse.diagnostics.iter().len() <= 2 * syntax::MAX_FINDINGS);
     for finding in parse.diagnostics.iter() {
         let spans = finding.span.iter().chain(finding.labels.iter().map(|label| &label.span));
         for span in spans.chain(finding.fixes.iter().map(|fix| &fix.span)) {

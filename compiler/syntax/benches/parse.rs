@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use diag::FileId;
-use syntax::{Interner, generate};
+use recipec_syntax::{self as syntax, Interner, generate};
 
 const BYTES: usize = 1_000_000;
 const ROUNDS: usize = 31;

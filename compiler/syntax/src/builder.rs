@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use diag::{Diagnostics, FileId, Span};
+use diag::{Diagnostics, FileId, Severity, Span};
 use nom::Err;
 
 use crate::kind::{Kind, KindSet, Token};
@@ -13,7 +13,8 @@ use crate::{Interner, Symbol, report};
 /// How deep expressions may stand in each other, counted in expressions and in operators of a chain.
 pub const MAX_DEPTH: u32 = 10_000;
 
-/// How many findings of one file are reported before the rest is left unread.
+/// How many errors of one file are reported before the rest is left unread, and how many warnings at
+/// most.
 pub const MAX_FINDINGS: usize = 50;
 
 pub(crate) struct Builder<'a> {
@@ -176,8 +177,13 @@ impl<'a> Builder<'a> {
         if self.stopped {
             return;
         }
-        self.diagnostics.push(diagnostic);
-        if self.diagnostics.iter().len() >= MAX_FINDINGS {
+        // Warnings beyond the limit are left out; they never end the reading.
+        let severity = diagnostic.severity;
+        let same = self.diagnostics.iter().filter(|finding| finding.severity == severity).count();
+        if same < MAX_FINDINGS {
+            self.diagnostics.push(diagnostic);
+        }
+        if severity == Severity::Error && same + 1 >= MAX_FINDINGS {
             self.stopped = true;
         }
     }

@@ -1,5 +1,6 @@
 //! Names as numbers, shared by all files of a session.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A name. Two names of one [`Interner`] are equal exactly when their symbols are.
@@ -15,6 +16,8 @@ pub struct Interner {
     ends: Vec<u32>,
     /// An open-addressing table of symbols plus one; zero is free. Its length is a power of two.
     slots: Vec<u32>,
+    /// Names whose slots are all taken.
+    crowded: BTreeMap<Box<str>, Symbol>,
 }
 
 impl Interner {
@@ -30,25 +33,19 @@ impl Interner {
         if (self.ends.len() + 1) * 2 > self.slots.len() {
             self.grow();
         }
-        let mask = self.slots.len() - 1;
-        let mut at = hash(name.as_bytes()) as usize & mask;
-        loop {
-            let Some(slot) = self.slots.get_mut(at) else { return Symbol(u32::MAX) };
-            match *slot {
-                0 => {
-                    let symbol = count(self.ends.len());
-                    *slot = symbol.saturating_add(1);
-                    self.text.push_str(name);
-                    self.ends.push(count(self.text.len()));
-                    return Symbol(symbol);
+        match self.probe(name) {
+            Probe::Known(symbol) => symbol,
+            Probe::Free(at) => {
+                let symbol = self.add(name);
+                if let Some(slot) = self.slots.get_mut(at) {
+                    *slot = symbol.0.saturating_add(1);
                 }
-                known => {
-                    let symbol = Symbol(known - 1);
-                    if self.resolve(symbol) == name {
-                        return symbol;
-                    }
-                    at = (at + 1) & mask;
-                }
+                symbol
+            }
+            Probe::Crowded => {
+                let symbol = self.add(name);
+                self.crowded.insert(name.into(), symbol);
+                symbol
             }
         }
     }
@@ -56,15 +53,31 @@ impl Interner {
     /// Returns the symbol of a name that is known already.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Symbol> {
-        let mask = self.slots.len().checked_sub(1)?;
-        let mut at = hash(name.as_bytes()) as usize & mask;
-        loop {
-            let symbol = Symbol(self.slots.get(at)?.checked_sub(1)?);
-            if self.resolve(symbol) == name {
-                return Some(symbol);
-            }
-            at = (at + 1) & mask;
+        match self.probe(name) {
+            Probe::Known(symbol) => Some(symbol),
+            Probe::Free(_) | Probe::Crowded => None,
         }
+    }
+
+    #[inline]
+    fn probe(&self, name: &str) -> Probe {
+        let mask = self.slots.len().wrapping_sub(1);
+        let mut at = hash(name.as_bytes()) as usize & mask;
+        for _ in 0..FAR {
+            match self.slots.get(at).copied().unwrap_or(0).checked_sub(1) {
+                None => return Probe::Free(at),
+                Some(symbol) if self.resolve(Symbol(symbol)) == name => return Probe::Known(Symbol(symbol)),
+                Some(_) => at = (at + 1) & mask,
+            }
+        }
+        self.crowded.get(name).map_or(Probe::Crowded, |&symbol| Probe::Known(symbol))
+    }
+
+    fn add(&mut self, name: &str) -> Symbol {
+        let symbol = Symbol(count(self.ends.len()));
+        self.text.push_str(name);
+        self.ends.push(count(self.text.len()));
+        symbol
     }
 
     /// Returns the name of a symbol; the empty text for a symbol of another interner.
@@ -90,20 +103,33 @@ impl Interner {
     }
 
     fn grow(&mut self) {
-        let size = (self.slots.len() * 2).max(256);
-        let mask = size - 1;
-        let mut slots = vec![0_u32; size];
-        for symbol in 0..count(self.ends.len()) {
-            let mut at = hash(self.resolve(Symbol(symbol)).as_bytes()) as usize & mask;
-            while slots.get(at).is_some_and(|&slot| slot != 0) {
-                at = (at + 1) & mask;
-            }
-            if let Some(slot) = slots.get_mut(at) {
-                *slot = symbol + 1;
+        self.slots = vec![0; (self.slots.len() * 2).max(256)];
+        self.crowded.clear();
+        for symbol in (0..count(self.ends.len())).map(Symbol) {
+            match self.probe(self.resolve(symbol)) {
+                Probe::Free(at) => {
+                    if let Some(slot) = self.slots.get_mut(at) {
+                        *slot = symbol.0.saturating_add(1);
+                    }
+                }
+                Probe::Known(_) | Probe::Crowded => {
+                    let name = self.resolve(symbol).into();
+                    self.crowded.insert(name, symbol);
+                }
             }
         }
-        self.slots = slots;
     }
+}
+
+/// How many slots are looked at for a name. Names that were made to collide go to a tree beyond that,
+/// so that a hostile manifest cannot make every name cost as much as all others together.
+const FAR: usize = 64;
+
+/// Where a name is, or could be put.
+enum Probe {
+    Known(Symbol),
+    Free(usize),
+    Crowded,
 }
 
 impl fmt::Debug for Interner {
@@ -112,8 +138,7 @@ impl fmt::Debug for Interner {
     }
 }
 
-/// A multiply-and-rotate hash, eight bytes at a time. Names are short, and a hostile manifest that
-/// makes names collide pays with its own limit on steps: the table is bounded by the text.
+/// A multiply-and-rotate hash, eight bytes at a time: names are short.
 #[inline]
 fn hash(bytes: &[u8]) -> u64 {
     const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -151,5 +176,24 @@ mod tests {
         }
         assert_eq!(names.find("other"), None);
         assert_eq!(names.len(), 5000);
+    }
+
+    #[test]
+    fn names_that_collide_are_still_told_apart() {
+        let mut names = Interner::new();
+        let mut by_slot: std::collections::BTreeMap<u64, Vec<String>> = std::collections::BTreeMap::new();
+        for n in 0..400_000_u32 {
+            let name = format!("{n:x}");
+            by_slot.entry(super::hash(name.as_bytes()) & 0xFF).or_default().push(name);
+        }
+        let crowd: Vec<String> =
+            by_slot.into_values().next().unwrap_or_default().into_iter().take(300).collect();
+        let symbols: Vec<_> = crowd.iter().map(|name| names.intern(name)).collect();
+        for (name, symbol) in crowd.iter().zip(symbols) {
+            assert_eq!(names.intern(name), symbol);
+            assert_eq!(names.find(name), Some(symbol));
+            assert_eq!(names.resolve(symbol), name);
+        }
+        assert_eq!(names.len(), crowd.len());
     }
 }

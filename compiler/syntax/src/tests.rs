@@ -53,11 +53,18 @@ fn a_hundred_thousand_levels_end_in_one_finding() {
 }
 
 #[test]
+fn warnings_do_not_end_the_reading() {
+    let found = slugs(&format!("[ {} ] + ;", "(f or) ".repeat(200)));
+    assert_eq!(found.iter().filter(|slug| **slug == "or-as-name").count(), MAX_FINDINGS);
+    assert!(found.contains(&"unexpected-token"), "{found:?}");
+}
+
+#[test]
 fn any_text_gives_a_tree() {
     for seed in 0..3000 {
         let text = generate::broken(seed, usize::try_from(seed % 9).unwrap_or(0) + 2);
         let parse = read(&text);
-        assert!(parse.diagnostics.iter().len() <= MAX_FINDINGS, "{text}");
+        assert!(parse.diagnostics.iter().len() <= 2 * MAX_FINDINGS, "{text}");
         for finding in parse.diagnostics.iter() {
             let span = finding.span.map(|span| span.start as usize..span.end as usize);
             assert!(span.is_some_and(|span| text.get(span).is_some()), "{text}\n{finding:?}");

@@ -8,6 +8,8 @@ use super::doc::{Group, Item, Space, TextKind};
 
 /// How wide a line may be, without its indentation.
 const WIDTH: isize = 100;
+/// How many priority groups of a group are tried.
+const MOST: usize = 64;
 /// How many spaces an indentation is.
 const STEP: usize = 2;
 
@@ -121,7 +123,7 @@ impl Printer {
                 Item::Text { depth, offset, kind: TextKind::TrailingComment, text } => {
                     // Right above the next token it would be read as a comment of that.
                     let (next, next_offset) = rest.place();
-                    let next = indent_of(&self.indents, next).0 + next_offset;
+                    let next = indent_of(&self.indents, next) + next_offset;
                     if self.column > 0 && self.indent + self.column == next {
                         self.out.push(' ');
                     }
@@ -168,7 +170,7 @@ impl Printer {
         }
         // The priority groups of a transparent group were tried with the group around it.
         if kind != Group::Transparent && self.steps > 0 {
-            for (before, priority, behind) in priorities(items).into_iter().rev() {
+            for (before, priority, behind) in priorities(items).into_iter() {
                 let (length, column, indent) = (self.out.len(), self.column, self.indent);
                 let indents = self.indents.clone();
                 let behind_rest = Rest { items: &behind, flat: false, outer: Some(rest) };
@@ -196,28 +198,31 @@ impl Printer {
             text: String::new(),
             left: WIDTH - rest.width(),
             at: 0,
-            next: 0,
+            comment: None,
             pending: None,
             skip_space: false,
         };
-        let (next, next_offset) = rest.place();
         if self.column > 0 {
-            let next = indent_of(&self.indents, next).0 + next_offset;
             line.left -= signed(self.column);
-            (line.at, line.next) = (self.indent + self.column, next);
+            line.at = self.indent + self.column;
             if !line.all(items) {
                 return false;
             }
+            line.move_comment(&self.indents, rest);
             self.raw(&line.text);
             return true;
         }
         // A line just ended, so a space at the beginning is done with.
         let (depth, offset) = first_text(items);
-        let (indent, indents) = indent_of(&self.indents, depth);
-        (line.at, line.next) = (indent + offset, indent_of(&indents, next).0 + next_offset);
+        line.at = indent_of(&self.indents, depth) + offset;
         line.skip_space = true;
         if !line.all(items) {
             return false;
+        }
+        if line.comment.is_some() {
+            let mut indents = self.indents.clone();
+            open(&mut indents, depth);
+            line.move_comment(&indents, rest);
         }
         self.text(depth, offset, &line.text);
         true
@@ -228,8 +233,8 @@ impl Printer {
             if text.is_empty() {
                 return;
             }
-            let (indent, indents) = indent_of(&self.indents, depth);
-            (self.indents, self.indent) = (indents, indent);
+            self.indent = open(&mut self.indents, depth);
+            let indent = self.indent;
             self.out.extend(std::iter::repeat_n(' ', indent + offset));
             self.column += offset;
         } else if let Some((_, at)) = self.indents.last_mut() {
@@ -262,8 +267,8 @@ struct Line {
     left: isize,
     /// The column so far, with its indentation.
     at: usize,
-    /// The column of the next line: a trailing comment right above it would be read as belonging to it.
-    next: usize,
+    /// Where a trailing comment begins, in the text and on the line.
+    comment: Option<(usize, usize)>,
     pending: Option<Space>,
     skip_space: bool,
 }
@@ -288,8 +293,8 @@ impl Line {
                 }
                 match kind {
                     TextKind::IfBroken => return true,
-                    TextKind::TrailingComment if self.at == self.next => self.text.push(' '),
-                    TextKind::TrailingComment | TextKind::Comment => {}
+                    TextKind::TrailingComment => self.comment = Some((self.text.len(), self.at)),
+                    TextKind::Comment => {}
                     TextKind::Plain => {
                         self.take(wide(text));
                         if let Some(at) = text.rfind('\n') {
@@ -317,28 +322,45 @@ impl Line {
         }
     }
 
+    /// Puts a space before a trailing comment that would stand right above the next token: it would be
+    /// read as a comment of that.
+    fn move_comment(&mut self, indents: &[(usize, usize)], rest: &Rest<'_>) {
+        if let Some((place, column)) = self.comment {
+            let (depth, offset) = rest.place();
+            if column == indent_of(indents, depth) + offset {
+                self.text.insert(place, ' ');
+            }
+        }
+    }
+
     fn take(&mut self, width: isize) {
         self.left -= width;
         self.at = self.at.saturating_add_signed(width);
     }
 }
 
-/// Returns how far a line is indented that begins at a depth, and what is open then.
+/// Returns how far a line is indented that begins at a depth.
 ///
 /// Only what is deeper than the text before it is indented: what closes a bracket stands under the
 /// line that opened it, however deep that was within its line.
-fn indent_of(indents: &[(usize, usize)], depth: usize) -> (usize, Vec<(usize, usize)>) {
-    let open = indents.iter().rposition(|&(_, at)| at <= depth).unwrap_or(0);
-    let mut indents = indents.get(..=open).unwrap_or(indents).to_vec();
-    let Some((indent, at)) = indents.last_mut() else { return (0, vec![(0, depth)]) };
-    let (indent, above) = (*indent, *at);
-    if depth > above {
-        indents.push((indent + STEP, depth));
-        return (indent + STEP, indents);
+fn indent_of(indents: &[(usize, usize)], depth: usize) -> usize {
+    let open = indents.iter().rfind(|&&(_, at)| at <= depth).or(indents.first());
+    open.map_or(0, |&(indent, at)| if depth > at { indent + STEP } else { indent })
+}
+
+/// Begins a line at a depth, and returns how far it is indented.
+fn open(indents: &mut Vec<(usize, usize)>, depth: usize) -> usize {
+    let indent = indent_of(indents, depth);
+    while indents.len() > 1 && indents.last().is_some_and(|&(_, at)| at > depth) {
+        indents.pop();
     }
-    // Only the outermost can be deeper than the line: what was before it on its line was.
-    *at = depth;
-    (indent, indents)
+    match indents.last_mut() {
+        Some((_, at)) if depth > *at => indents.push((indent, depth)),
+        // Only the outermost can be deeper than the line: what was before it on its line was.
+        Some((_, at)) => *at = depth,
+        None => indents.push((indent, depth)),
+    }
+    indent
 }
 
 /// Returns depth and offset of the first text.
@@ -348,20 +370,20 @@ fn first_text(items: &[&Item]) -> (usize, usize) {
 
 type Split<'a> = (Vec<&'a Item>, Vec<&'a Item>, Vec<&'a Item>);
 
-/// Returns each priority group with what is before and behind it; those of transparent groups too.
+/// Returns the last priority groups, last first, each with what is before and behind it; those of
+/// transparent groups too.
 fn priorities<'a>(items: &[&'a Item]) -> Vec<Split<'a>> {
     let mut segments: Vec<(bool, Vec<&'a Item>)> = Vec::new();
     segment(items.iter().copied(), &mut segments);
-    let mut splits = Vec::new();
-    for (index, (is_priority, inner)) in segments.iter().enumerate() {
-        if *is_priority {
-            let flat = |segments: Option<&[(bool, Vec<&'a Item>)]>| {
-                segments.unwrap_or_default().iter().flat_map(|(_, items)| items.iter().copied()).collect()
-            };
-            splits.push((flat(segments.get(..index)), inner.clone(), flat(segments.get(index + 1..))));
-        }
-    }
-    splits
+    let flat = |segments: Option<&[(bool, Vec<&'a Item>)]>| {
+        segments.unwrap_or_default().iter().flat_map(|(_, items)| items.iter().copied()).collect()
+    };
+    // Only one with less than a line before it can succeed, and a line has no more than this.
+    let last = segments.iter().enumerate().rev().filter(|(_, (is_priority, _))| *is_priority).take(MOST);
+    last.map(|(index, (_, inner))| {
+        (flat(segments.get(..index)), inner.clone(), flat(segments.get(index + 1..)))
+    })
+    .collect()
 }
 
 fn segment<'a>(items: impl Iterator<Item = &'a Item>, segments: &mut Vec<(bool, Vec<&'a Item>)>) {

@@ -5,6 +5,9 @@ use super::super::doc::{self, Group, Item, Space};
 use super::Printer;
 use crate::kind::Kind;
 
+/// How many arguments make a call that is surely broken.
+const MANY: usize = 100;
+
 impl Printer<'_> {
     /// Prints a call. `indent` is for calls right behind `(` or `${`; `before` is a space that belongs
     /// to it; `end` puts a possible line end behind the last argument.
@@ -105,17 +108,35 @@ impl Printer<'_> {
 
     /// Prints a function with all arguments but the last.
     fn called(&mut self, function: NodeId, indent: bool) {
+        let mut arguments = Vec::new();
+        let mut innermost = function;
+        while let Some(&Node::Apply { function, argument }) = self.node_ref(innermost) {
+            arguments.push(argument);
+            innermost = function;
+        }
+        if arguments.len() <= MANY {
+            return self.called_nested(function, indent);
+        }
+        // Groups as deep as that take time; a call as long as that is broken anyway.
+        self.called_nested(innermost, indent);
+        for argument in arguments.into_iter().rev() {
+            self.space(Space::Line);
+            self.nest(|printer| printer.inner_argument(argument));
+        }
+    }
+
+    fn called_nested(&mut self, function: NodeId, indent: bool) {
         stacker::maybe_grow(64 * 1024, 2 * 1024 * 1024, || match self.node_ref(function) {
             Some(&Node::Apply { function, argument }) => {
                 if let Some(&Node::Apply { function: inner, argument: first }) = self.node_ref(function)
                     && self.is_plain_list(first)
                     && self.is_plain_list(argument)
                 {
-                    self.group(Group::Transparent, |printer| printer.called(inner, indent));
+                    self.group(Group::Transparent, |printer| printer.called_nested(inner, indent));
                     self.group(Group::Regular, |printer| printer.two_lists(first, argument));
                     return;
                 }
-                self.group(Group::Transparent, |printer| printer.called(function, indent));
+                self.group(Group::Transparent, |printer| printer.called_nested(function, indent));
                 self.space(Space::Line);
                 self.nest(|printer| printer.inner_argument(argument));
             }
