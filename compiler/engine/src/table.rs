@@ -86,6 +86,8 @@ pub struct Flag {
     pub members: Vec<&'static str>,
     /// The default as JSON, if it is a plain value.
     pub default: Option<&'static str>,
+    /// Whether an empty value and `None` are read as none.
+    pub optional: bool,
     /// Whether the engine refuses to start without it.
     pub required: bool,
     /// Whether the engine may rewrite an unset value by model and hardware.
@@ -515,6 +517,7 @@ fn flag(versions: u32, mut cells: std::str::Split<'static, char>) -> Flag {
         class: None,
         members: Vec::new(),
         default: None,
+        optional: false,
         required: false,
         resolved: false,
         deprecated: false,
@@ -531,6 +534,7 @@ fn flag(versions: u32, mut cells: std::str::Split<'static, char>) -> Flag {
             ("fields", text) => flag.members = text.split('|').collect(),
             ("default", text) => flag.default = Some(text),
             ("use", text) => flag.instead = Some(text),
+            ("optional", _) => flag.optional = true,
             ("required", _) => flag.required = true,
             ("resolved", _) => flag.resolved = true,
             ("deprecated", _) => flag.deprecated = true,

@@ -50,11 +50,7 @@ fn one(view: &View<'_>, given: &Given, flag: &Flag, word: &str, findings: &mut V
     let automatic = word == "auto" && flag.value == Type::HumanInteger;
     let infinite =
         flag.value == Type::Number && ["inf", "nan", "-inf"].contains(&word.to_lowercase().as_str());
-    if !wants.is_empty()
-        && matches!(read, Value::Text(_))
-        && !automatic
-        && !infinite
-        && !is_none(view, word, flag)
+    if !wants.is_empty() && matches!(read, Value::Text(_)) && !automatic && !infinite && !is_none(word, flag)
     {
         if flag.value == Type::Json || flag.value == Type::JsonList {
             findings.push(broken_json(word, &given.spelling, here(&[])));
@@ -95,9 +91,8 @@ fn one(view: &View<'_>, given: &Given, flag: &Flag, word: &str, findings: &mut V
     }
 }
 
-fn is_none(view: &View<'_>, word: &str, flag: &Flag) -> bool {
-    // vLLM's optional values take nothing, or the word `None`, for none.
-    view.table.engine() == Engine::Vllm && (word == "None" || word.is_empty()) && flag.default.is_none()
+fn is_none(word: &str, flag: &Flag) -> bool {
+    flag.optional && (word == "None" || word.is_empty())
 }
 
 fn choice(

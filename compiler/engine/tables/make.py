@@ -89,6 +89,9 @@ def flag_line(flag):
     default = scalar(flag.get("default"))
     if default is not None:
         extra.append("default=" + default)
+    # vLLM wraps the type so that an empty value and `None` are none; SGLang's types stay as they are.
+    if flag.get("optional") and "positional" in flag and flag.get("type") != "json.loads":
+        extra.append("optional")
     if flag.get("required"):
         extra.append("required")
     if flag.get("resolvable"):
