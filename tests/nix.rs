@@ -28,26 +28,22 @@ const CHANGED_SINCE: &[(&str, &str)] = &[
     ("9223372036854775807", "2.24: integer overflow is an error"),
     ("4611686018427387904", "2.24: integer overflow is an error"),
     ("1000000", "2.24: integer overflow is an error"),
-    ("64", "2.24: integer overflow is an error"),
-    ("or", "2.26: `or` binds like a name where nothing is selected"),
-    ("toXML", "2.9 and later: positions and derivations are written otherwise"),
+    (".", "2.9: a whole float is written `1.0` as JSON"),
+    ("toXML", "2.9 and later: what is unevaluated and what is escaped"),
     ("fromJSON", "2.20: numbers that fit no integer are refused"),
     ("genericClosure", "2.14: keys are compared as `<` compares them"),
-    ("[ ", "2.14: lists have an order"),
     ("foldl'", "2.20: the first value is not evaluated"),
     ("__functor", "2.13: what is called in a set may be another set"),
     ("outPath", "2.20: what a set becomes as text may be a set again"),
     ("__toString", "2.20: what a set becomes as text may be a set again"),
     ("replaceStrings", "2.16: replacements are evaluated only if they are needed"),
-    ("partition", "2.21: names in messages"),
+    ("partition", "2.21: the function is looked at first"),
     ("genList", "2.13: the function is looked at first"),
-    ("''", "2.20: carriage returns and blanks at the ends of lines"),
     ("ceil", "2.33: the argument must fit an integer"),
     ("floor", "2.33: the argument must fit an integer"),
-    ("${", "2.9: computed names are merged"),
     ("substring", "2.10: positions are compared without a sign"),
     ("compareVersions", "2.9: long numbers compare as text"),
-    ("removeAttrs", "2.15: names are looked at in order"),
+    ("é", "2.9: what is no Unicode is refused as JSON"),
 ];
 
 fn setting(name: &str, usual: u64) -> u64 {
@@ -69,7 +65,7 @@ fn disagreements(judge: &Judge, terms: &[Term]) -> Vec<(usize, Result<String, St
     let texts: Vec<String> = terms.iter().map(Term::text).collect();
     let theirs = judge.ask(&texts);
     let allowed =
-        |text: &str| !judge.is_reference() && CHANGED_SINCE.iter().any(|(about, _)| text.contains(about));
+        |text: &str| !judge.is_reference() && CHANGED_SINCE.iter().any(|(about, _)| text.replace("builtins.", "").contains(about));
     let mut found = Vec::new();
     for (index, (text, theirs)) in texts.iter().zip(theirs).enumerate() {
         let ours = ours(text);
