@@ -28,7 +28,7 @@ fn main() {
     for _ in 0..ROUNDS {
         // One round of each, so that a busy machine is busy for all.
         let work: [&dyn Fn(); 5] = [
-            &|| drop(black_box(scan(black_box(&text)))),
+            &|| _ = black_box(scan(black_box(&text))),
             &|| drop(black_box(syntax::lex(black_box(&text)))),
             &|| drop(black_box(syntax::parse(FileId(0), black_box(&text), &mut Interner::new()))),
             &|| drop(black_box(rnix::Root::parse(black_box(&text)))),

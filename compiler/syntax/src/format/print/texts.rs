@@ -24,7 +24,7 @@ impl Printer<'_> {
                 Some(lines)
                     if self.keep_quotes != Some(text.open) && !self.is_a_string_in_a_string(&lines) =>
                 {
-                    self.quoted(&lines)
+                    self.quoted(&lines);
                 }
                 _ => self.indented(&text.lines),
             },
