@@ -13,6 +13,7 @@ use crate::matrix::{self, Job};
 use crate::plan::{Mode, Plan};
 use crate::recipe::Recipe;
 use crate::rules;
+use crate::schema::At;
 use crate::target::Target;
 
 /// Every recipe and target of a root.
@@ -20,6 +21,9 @@ use crate::target::Target;
 pub struct Corpus {
     /// Recipes in the order of their files and keys.
     pub recipes: Vec<Recipe>,
+    /// The keys of all recipes of the root, also of those that are left out of `recipes`: by them
+    /// rules know whether they see all of a file, or of the root.
+    pub keys: Vec<Key>,
     /// Targets in the order of their files.
     pub targets: Vec<Target>,
     /// Whether recipes of the root were left out. Rules that speak of what no recipe does are then
@@ -41,7 +45,24 @@ pub struct Checked {
     pub skipped: Vec<Skipped>,
 }
 
+/// The key of a recipe that was read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Key {
+    /// The key.
+    pub key: At<String>,
+    /// The file that defines it, relative to the root, with `/`.
+    pub manifest: String,
+}
+
 impl Corpus {
+    /// Returns true if no recipe of a file is left out; of any file for `None`.
+    #[must_use]
+    pub fn has_all(&self, manifest: Option<&str>) -> bool {
+        let counts = |of: &str| manifest.is_none_or(|manifest| manifest == of);
+        let there = self.recipes.iter().filter(|recipe| counts(&recipe.manifest)).count();
+        there >= self.keys.iter().filter(|key| counts(&key.manifest)).count()
+    }
+
     /// Returns the targets of a recipe, in the order of the corpus.
     #[must_use]
     pub fn targets_of(&self, recipe: &Recipe) -> Vec<&Target> {

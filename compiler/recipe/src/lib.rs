@@ -27,13 +27,15 @@ mod rules;
 pub mod schema;
 pub mod search;
 pub mod target;
+#[cfg(test)]
+mod tests;
 pub mod tree;
 pub mod want;
 mod words;
 mod yaml;
 
 pub use build::Built;
-pub use check::{Checked, Corpus, check};
+pub use check::{Checked, Corpus, Key, check};
 pub use command::Given;
 pub use inject::claim;
 pub use launch::launch;

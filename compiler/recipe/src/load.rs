@@ -8,7 +8,7 @@ use eval::Session;
 
 use crate::bridge::{self, Caller};
 use crate::build;
-use crate::check::{self, Corpus};
+use crate::check::{self, Corpus, Key};
 use crate::lower;
 use crate::matrix::Job;
 use crate::plan::{Mode, Plan};
@@ -23,7 +23,13 @@ pub fn load(session: &mut Session<'_>, manifests: &[String], targets: &[String])
     let mut out = Diagnostics::new();
     for path in manifests {
         if let Some(tree) = evaluate(session, path, &mut out) {
-            corpus.recipes.extend(lower::manifest(&tree, path, &mut out));
+            let recipes = lower::manifest(&tree, path, &mut out);
+            corpus.keys.extend(
+                recipes
+                    .iter()
+                    .map(|recipe| Key { key: recipe.key.clone(), manifest: recipe.manifest.clone() }),
+            );
+            corpus.recipes.extend(recipes);
         }
     }
     for path in targets {

@@ -4,22 +4,25 @@ use std::collections::BTreeMap;
 
 use diag::{Diagnostic, Diagnostics, slugs};
 
-use crate::check::Corpus;
-use crate::recipe::Recipe;
+use crate::check::{Corpus, Key};
 
 pub(crate) fn report(corpus: &Corpus, out: &mut Diagnostics) {
-    let mut first: BTreeMap<&str, &Recipe> = BTreeMap::new();
-    for recipe in &corpus.recipes {
-        let key = recipe.key.value.as_str();
+    let mut first: BTreeMap<&str, &Key> = BTreeMap::new();
+    for one in &corpus.keys {
+        let key = one.key.value.as_str();
         let Some(earlier) = first.get(key) else {
-            first.insert(key, recipe);
+            first.insert(key, one);
             continue;
         };
+        // Whoever asks for one of the two hears of it; whoever asks for neither does not.
+        if !corpus.recipes.iter().any(|recipe| recipe.key.value == key) {
+            continue;
+        }
         let mut finding =
             Diagnostic::error(slugs::recipe::DUPLICATE_KEY, format!("`{key}` is the key of two recipes"))
                 .why("locks, results and scripts are named by the key");
-        finding.span = recipe.key.at;
-        finding.label = format!("in `{}`", recipe.manifest);
+        finding.span = one.key.at;
+        finding.label = format!("in `{}`", one.manifest);
         if let Some(at) = earlier.key.at {
             finding = finding.label(at, format!("and in `{}`", earlier.manifest));
         }
