@@ -49,7 +49,8 @@ pub(crate) fn needs_parentheses(builder: &Builder<'_>, input: Tokens<'_>, rest: 
 /// Reports `a + x: y`: the function from the name before `colon` up to `rest` needs parentheses.
 pub(crate) fn bare_function(builder: &Builder<'_>, colon: Tokens<'_>, rest: Tokens<'_>) -> Diagnostic {
     let text = builder.source(0, colon.before);
-    let name = text.rfind(|c: char| !(c.is_ascii_alphanumeric() || "_-'".contains(c))).map_or(0, |at| at + 1);
+    let other = text.char_indices().rfind(|&(_, c)| !(c.is_ascii_alphanumeric() || "_-'".contains(c)));
+    let name = other.map_or(0, |(at, c)| at + c.len_utf8());
     let start = u32::try_from(name).unwrap_or(colon.before);
     let mut finding = Diagnostic::error(slugs::NEEDS_PARENTHESES, "a function needs parentheses here")
         .at(builder.span(start, colon.end()))
