@@ -43,10 +43,8 @@ pub(crate) fn cluster(
             schema::list(&tree, "`mounts`", out, mount)?
         }
     };
-    let allocate = match optional(caller, target.scheduler.allocate.as_ref(), point, out)? {
-        Some(options) => Some(with_options("salloc", &options, out)),
-        None => None,
-    };
+    let allocate = optional(caller, target.scheduler.allocate.as_ref(), point, out)?
+        .map(|options| with_options("salloc", &options, out));
     let step = or_empty(optional(caller, target.scheduler.step.as_ref(), point, out)?);
     let options = or_empty(optional(caller, target.runtime.options.as_ref(), point, out)?);
     let image = image_word(target, reference);
