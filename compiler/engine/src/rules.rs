@@ -10,6 +10,7 @@ mod memory;
 mod quantization;
 mod sglang;
 mod sglang_speculation;
+mod sglang_state;
 mod topology;
 pub(crate) mod vllm;
 mod workload;
@@ -43,6 +44,7 @@ pub(crate) fn check(view: &View<'_>, findings: &mut Vec<Finding>) {
     let waived = waived(view);
     let groups = [
         sglang::RULES,
+        sglang_state::RULES,
         sglang_speculation::RULES,
         vllm::RULES,
         hardware::RULES,
