@@ -468,63 +468,6 @@ fn an_expired_and_an_unknown_certificate_are_refused() {
 }
 
 #[test]
-fn a_full_disk_leaves_the_old_file() {
-    let test = "a_full_disk_leaves_the_old_file";
-    let folder = tempfile::tempdir().unwrap();
-    let mounted =
-        Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(folder.path()).output();
-    if !mounted.is_ok_and(|output| output.status.success()) {
-        println!("{test}: skipped, a small file system cannot be mounted here");
-        return;
-    }
-    let path = folder.path().join("lock.json");
-    let old = vec![b'o'; 20 << 10];
-    let first = host::write_atomic(&path, &old);
-    let second = host::write_atomic(&path, &vec![b'n'; 100 << 10]);
-    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    let found = fs::read(&path).unwrap();
-    Command::new("umount").arg(folder.path()).status().unwrap();
-    first.unwrap();
-    let error = second.unwrap_err();
-    assert_eq!(error.kind(), std::io::ErrorKind::StorageFull, "{error}");
-    assert!(error.to_string().contains("lock.json"), "{error}");
-    assert_eq!(left, ["lock.json"], "no half-written file stays");
-    assert_eq!(found, old);
-}
-
-/// Not a test of its own: the next one runs this binary again with this name and kills it.
-#[test]
-fn writer_that_is_killed() {
-    let Ok(path) = std::env::var("RECIPEC_TEST_WRITER") else { return };
-    for turn in 0_u8.. {
-        let letter = b'a' + turn % 2;
-        host::write_atomic(Path::new(&path), &vec![letter; 300_000]).unwrap();
-    }
-}
-
-#[test]
-fn a_kill_at_any_moment_leaves_the_old_file_or_the_new_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("lock.json");
-    fs::write(&path, vec![b'a'; 300_000]).unwrap();
-    let mut seen = std::collections::BTreeSet::new();
-    for turn in 0..12_u64 {
-        let mut child = Running::start(
-            Command::new(std::env::current_exe().unwrap())
-                .args(["faults::writer_that_is_killed", "--exact"])
-                .env("RECIPEC_TEST_WRITER", &path),
-        );
-        std::thread::sleep(Duration::from_millis(60 + 17 * turn));
-        child.kill();
-        let found = fs::read(&path).unwrap();
-        assert_eq!(found.len(), 300_000);
-        assert!(found.iter().all(|byte| *byte == found[0]), "old and new are mixed");
-        seen.insert(found[0]);
-    }
-    assert_eq!(seen.len(), 2, "the writer wrote");
-}
-
-#[test]
 fn no_credential_is_in_any_word_that_is_said() {
     let said = Mutex::new(String::new());
     let handler = |_: &Request| Reply::new(401, "{}").with("www-authenticate", "Basic realm=\"x\"");

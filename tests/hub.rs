@@ -219,6 +219,10 @@ fn who_may_not_see_a_checkpoint_learns_why() {
     let disabled = with("o/disabled", Repo { disabled: true, ..Repo::new('c', &[CONFIG, weights]) });
     refused(resolve(checkpoint("o/disabled", "main"), &options(&disabled, None)), "checkpoint-disabled", 4);
     refused(resolve(checkpoint("o/nothing", "main"), &options(&disabled, None)), "checkpoint-not-found", 4);
+    // Part of a name is lost easily when it is copied.
+    let near = resolve(checkpoint("tiny-org/tiny-NVFP4", "main"), &options(&disabled, None));
+    let near = refused(near, "checkpoint-not-found", 4);
+    assert!(near.diagnostic.help.iter().any(|help| help.contains(TINY)), "{near:#?}");
     refused(resolve(checkpoint("o/x", "../x"), &options(&disabled, None)), "hub-reference", 1);
 }
 

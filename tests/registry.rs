@@ -261,7 +261,11 @@ fn a_part_that_a_cleanup_deleted_is_reported_where_a_target_needs_it() {
     registry.push(&skopeo, "1.0", "tiny/engine:1.0", &[]);
     let reference = format!("{}/tiny/engine:1.0", registry.name());
     let (whole, _) = pinned(resolve(image(&reference, &["linux/arm64"]), &Options::default()));
+    let pin = [(image(&reference, &["linux/arm64"]), Pin::Image(whole.clone()))];
+    assert_eq!(host::served(&pin, &Options::default()), [Ok(())]);
     registry.forget("tiny/engine", whole.platforms["linux/arm64"].digest.hex());
+    let gone = host::served(&pin, &Options::default()).pop().unwrap().unwrap_err();
+    assert_eq!(gone.diagnostic.slug.as_str(), "child-gone");
     refused(resolve(image(&reference, &["linux/arm64"]), &Options::default()), "child-gone", 4);
     let (rest, _) = pinned(resolve(image(&reference, &["linux/amd64"]), &Options::default()));
     assert_eq!(rest.platforms.keys().collect::<Vec<_>>(), ["linux/amd64"]);
@@ -285,6 +289,10 @@ fn a_tag_beside_a_digest_is_compared_and_the_digest_wins() {
     assert_eq!(remark.slug.as_str(), "tag-moved");
     let notes = remark.notes.join("\n");
     assert!(notes.contains(first.digest.hex()) && notes.contains(moved.digest.hex()), "{notes}");
+
+    // The tag has moved, and what the pin names is still served.
+    let pin = [(image(&format!("{name}:v1"), &["linux/amd64"]), Pin::Image(first.clone()))];
+    assert_eq!(host::served(&pin, &Options::default()), [Ok(())]);
 
     let gone = image(&format!("{name}:never@{}", first.digest), &[]);
     assert_eq!(pinned(resolve(gone, &Options::default())).1.remarks[0].slug.as_str(), "tag-not-found");

@@ -155,6 +155,13 @@ fn answer(setup: &Setup, files: &str, request: &Request) -> Reply {
     if token.as_deref().is_some_and(|token| token != TOKEN && token != STRANGER) {
         return error(401, "", "Invalid credentials in Authorization header");
     }
+    if path == "/api/models" {
+        let author = format!("models/{}/", request.query("author").unwrap_or_default());
+        let names = setup.repositories.keys().filter(|name| name.starts_with(&author));
+        let listed: Vec<Value> =
+            names.map(|name| json!({ "id": name.trim_start_matches("models/") })).collect();
+        return Reply::json(Value::Array(listed));
+    }
     if path == "/api/whoami-v2" {
         return Reply::json(json!({ "name": "tester", "type": "user", "auth": {} }));
     }

@@ -203,7 +203,7 @@ impl Credentials {
         }
         fs_err::read_to_string(path)
             .map_err(|error| {
-                self.problem(format!("`{}` cannot be read", path.display()), Some(error.to_string()))
+                self.problem(format!("`{}` cannot be read", path.display()), Some(error.to_string()));
             })
             .ok()
     }

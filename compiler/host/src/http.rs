@@ -265,6 +265,8 @@ fn keep(cache: &Cache, key: &str, response: &Response) {
     cache.keep_answer(key, &Answer { etag: etag.to_owned(), headers, body: response.body.clone() });
 }
 
+type MakeProxy = fn(&str) -> reqwest::Result<reqwest::Proxy>;
+
 /// Builds the client below: no redirects, no compression (digests are of the bytes received), and
 /// proxies and certificates from our environment alone.
 fn client(environment: &Environment, limits: &Limits) -> Result<reqwest::Client, String> {
@@ -276,7 +278,7 @@ fn client(environment: &Environment, limits: &Limits) -> Result<reqwest::Client,
         .no_proxy();
     let except = environment.first(&["NO_PROXY", "no_proxy"]).and_then(reqwest::NoProxy::from_string);
     let all = ["ALL_PROXY", "all_proxy"];
-    let proxies: [(&[&str], fn(&str) -> reqwest::Result<reqwest::Proxy>); 3] = [
+    let proxies: [(&[&str], MakeProxy); 3] = [
         (&["HTTPS_PROXY", "https_proxy"], |url| reqwest::Proxy::https(url)),
         // Upper case is left out: a web server hands a request's `Proxy` header on under that name.
         (&["http_proxy"], |url| reqwest::Proxy::http(url)),
@@ -325,6 +327,9 @@ fn asked_wait(response: &Response) -> Option<Duration> {
     seconds.parse::<u64>().ok().map(|seconds| Duration::from_secs(seconds.saturating_add(1)))
 }
 
+/// Words of the layers below for a connection that ended too early.
+const CUT: [&str; 7] = ["reset", "closed", "eof", "incomplete", "broken pipe", "end of file", "aborted"];
+
 /// Says what went wrong, without the address, which is known and could hold a token.
 fn fault(request: &Request, error: reqwest::Error) -> Fault {
     let error = error.without_url();
@@ -354,9 +359,7 @@ fn fault(request: &Request, error: reqwest::Error) -> Fault {
         FaultKind::Name
     } else if error.is_connect() {
         FaultKind::Connect
-    } else if says(&["reset", "closed", "eof", "incomplete", "broken pipe", "end of file", "aborted"]) {
-        FaultKind::Cut
-    } else if error.is_body() || error.is_decode() {
+    } else if error.is_body() || error.is_decode() || says(&CUT) {
         FaultKind::Cut
     } else {
         FaultKind::Protocol

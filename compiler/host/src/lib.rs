@@ -4,6 +4,8 @@
 //! pure crates look out: `eval::Files`, `upstream::Transport`, `upstream::mirror::Store`. What
 //! `recipec lock` calls is [`resolve`]; what every writer calls is [`write_atomic`].
 
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests fail loudly"))]
+
 mod cache;
 mod clone;
 mod credentials;
@@ -23,7 +25,7 @@ pub use credentials::Credentials;
 pub use environment::Environment;
 pub use http::{Client, Limits};
 pub use progress::{Progress, Show};
-pub use resolve::{Options, Resolution, resolve};
+pub use resolve::{Options, Resolution, resolve, served};
 pub use upstream::secret::Secret;
 pub use upstream::{Class, Facts, Refusal, Resolved};
 pub use write::{Written, write_atomic};

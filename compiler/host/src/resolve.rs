@@ -1,12 +1,13 @@
 //! Resolving wants: all at once, each once, in an order that no answer can change.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use diag::{Diagnostic, slugs};
+use lock::pin::Pin;
 use recipe::want::Want;
 use upstream::mirror::Mirror;
 use upstream::secret::Credential;
@@ -61,35 +62,57 @@ pub fn resolve(wants: &[Want], options: &Options) -> Vec<Resolution> {
         }
     };
     let tokens = Tokens::default();
-    let progress = Progress::start(options.show, "wants", wants.len() as u64);
+    let ask = |want: &&Want| upstream::resolve(&world, &world.endpoints, &tokens, want);
+    let outcomes = at_once(&wants, "wants", options.show, |want| want.name(), ask);
+    let problems = world.problems();
+    let resolved = wants.into_iter().zip(outcomes);
+    resolved
+        .map(|(want, outcome)| Resolution {
+            want: want.clone(),
+            outcome: outcome.map_err(|refusal| explained(refusal, &problems)),
+        })
+        .collect()
+}
+
+/// Asks whether what pins name is still served, whatever their tags and branches name today. The
+/// answers have the order of the pins.
+#[must_use]
+pub fn served(pins: &[(Want, Pin)], options: &Options) -> Vec<Result<(), Refusal>> {
+    let world = match World::new(options) {
+        Ok(world) => world,
+        Err(refusal) => return pins.iter().map(|_| Err(refusal.clone())).collect(),
+    };
+    let tokens = Tokens::default();
+    let ask =
+        |(want, pin): &(Want, Pin)| upstream::still_served(&world, &world.endpoints, &tokens, want, pin);
+    at_once(pins, "pins", options.show, |(want, _)| want.name(), ask)
+}
+
+/// Asks about many things at the same time; the answers have the order of the things.
+fn at_once<T: Sync, A: Send>(
+    things: &[T],
+    what: &str,
+    show: Show,
+    name: impl Fn(&T) -> String + Sync,
+    ask: impl Fn(&T) -> A + Sync,
+) -> Vec<A> {
+    let progress = Progress::start(show, what, things.len() as u64);
     let next = AtomicUsize::new(0);
-    let outcomes: Mutex<Vec<Option<Result<Resolved, Refusal>>>> = Mutex::new(vec![None; wants.len()]);
+    let answers: Mutex<BTreeMap<usize, A>> = Mutex::default();
     std::thread::scope(|scope| {
-        for _ in 0..wants.len().min(PARALLEL) {
+        for _ in 0..things.len().min(PARALLEL) {
             scope.spawn(|| {
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(want) = wants.get(at) else { break };
-                    let outcome = upstream::resolve(&world, &world.endpoints, &tokens, want);
-                    progress.advance(1, &want.name());
-                    if let Some(place) = outcomes.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
-                        *place = Some(outcome);
-                    }
+                    let Some(thing) = things.get(at) else { break };
+                    let answer = ask(thing);
+                    progress.advance(1, &name(thing));
+                    answers.lock().unwrap_or_else(PoisonError::into_inner).insert(at, answer);
                 }
             });
         }
     });
-    let outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let problems = world.problems();
-    wants
-        .into_iter()
-        .zip(outcomes)
-        .filter_map(|(want, outcome)| Some((want, outcome?)))
-        .map(|(want, outcome)| Resolution {
-            want: want.clone(),
-            outcome: outcome.map_err(|it| explained(it, &problems)),
-        })
-        .collect()
+    answers.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
 }
 
 /// Names the cause of a refused login where there is one: a file with logins that cannot be read.

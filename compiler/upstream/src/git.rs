@@ -65,6 +65,21 @@ pub fn resolve<T: Transport + ?Sized>(
     })
 }
 
+/// Asks whether the commit of a pin is still there.
+///
+/// # Errors
+/// [`Refusal`]: it is gone, or the forge could not be asked.
+pub fn still_served<T: Transport + ?Sized>(
+    transport: &T,
+    endpoints: &Endpoints,
+    repository: &str,
+    pin: &Source,
+) -> Result<(), Refusal> {
+    let credential = transport.credential(Service::Forge);
+    let base = endpoints.forge();
+    Forge { transport, base, credential, repository, revision: &pin.commit, path: "" }.commit().map(drop)
+}
+
 /// What a path names.
 enum Content {
     /// No path: the commit says it all.

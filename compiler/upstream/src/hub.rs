@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use diag::{Diagnostic, slugs::upstream as slug};
 use lock::pin::{File, Pin, Snapshot};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use url::Url;
 
 use crate::endpoints::Endpoints;
@@ -61,6 +62,9 @@ impl Kind {
 const REVISION_LIMIT: u64 = 64 << 20;
 /// The most bytes of a configuration file, a chat template or an index of shards.
 const DOCUMENT_LIMIT: u64 = 64 << 20;
+
+/// The most bytes of a list of an owner's repositories.
+const LIST_LIMIT: u64 = 4 << 20;
 
 /// Resolves a repository at a revision.
 ///
@@ -121,6 +125,23 @@ pub fn resolve<T: Transport + ?Sized>(
     Ok(Resolved { pin, files, facts, content: None, remarks })
 }
 
+/// Asks whether the commit of a pin is still there: owners rewrite history and delete repositories.
+///
+/// # Errors
+/// [`Refusal`]: it is gone, or the hub could not be asked.
+pub fn still_served<T: Transport + ?Sized>(
+    transport: &T,
+    endpoints: &Endpoints,
+    kind: Kind,
+    repository: &str,
+    pin: &Snapshot,
+) -> Result<(), Refusal> {
+    let repository = pin.renamed.clone().unwrap_or_else(|| repository.to_owned());
+    let credential = transport.credential(Service::Hub);
+    let hub = Hub { transport, base: endpoints.hub(), kind, repository, revision: &pin.commit, credential };
+    hub.commit().map(drop)
+}
+
 /// A conversation about one repository.
 pub(crate) struct Hub<'a, T: Transport + ?Sized> {
     transport: &'a T,
@@ -149,7 +170,7 @@ impl<T: Transport + ?Sized> Hub<'_, T> {
         }
         let kind = self.kind.interface();
         let url = self.url(&format!("api/{kind}/{}/revision/{}", self.repository, quote(self.revision)))?;
-        let response = self.ask(url, REVISION_LIMIT)?;
+        let response = self.ask(url, REVISION_LIMIT).map_err(|refusal| self.with_similar(refusal))?;
         let answer: Answer = self.json(&response)?;
         if answer.disabled {
             return Err(self.disabled());
@@ -166,6 +187,33 @@ impl<T: Transport + ?Sized> Hub<'_, T> {
             return Err(unexpected(&self.name(), &response, why));
         }
         Ok(Commit { sha, name: answer.id.filter(|id| is_repository(id)) })
+    }
+
+    /// Adds names of the same owner that are like the one that is not there. What the hub says of
+    /// them is a hint: if it says nothing, the refusal is as good without.
+    fn with_similar(&self, mut refusal: Refusal) -> Refusal {
+        #[derive(Deserialize)]
+        struct Named {
+            id: String,
+        }
+        let owner = self.repository.split_once('/').map(|(owner, _)| owner);
+        let Some(owner) = owner.filter(|_| refusal.diagnostic.slug == slug::CHECKPOINT_NOT_FOUND) else {
+            return refusal;
+        };
+        let kind = self.kind.interface();
+        let listed: Option<Vec<Named>> = self
+            .url(&format!("api/{kind}?author={}&limit=500", quote(owner)))
+            .and_then(|url| self.ask(url, LIST_LIMIT))
+            .and_then(|response| self.json(&response))
+            .ok();
+        let listed = listed.unwrap_or_default();
+        let names = listed.iter().map(|named| named.id.as_str()).filter(|id| is_repository(id));
+        let near = diag::nearest_all(&self.repository, names);
+        if !near.is_empty() {
+            let near: Vec<String> = near.iter().take(3).map(|name| format!("`{name}`")).collect();
+            refusal.diagnostic.help.push(format!("`{owner}` has names like it: {}", near.join(", ")));
+        }
+        refusal
     }
 
     /// Reads the files that state facts.
@@ -262,7 +310,7 @@ impl<T: Transport + ?Sized> Hub<'_, T> {
     }
 
     /// Reads an answer as JSON, and as nothing else: a login page is no answer.
-    pub(crate) fn json<'de, D: Deserialize<'de>>(&self, response: &'de Response) -> Result<D, Refusal> {
+    pub(crate) fn json<D: DeserializeOwned>(&self, response: &Response) -> Result<D, Refusal> {
         match response.media_type().as_deref() {
             Some("application/json") => {}
             other => {

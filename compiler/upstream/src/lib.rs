@@ -6,6 +6,8 @@
 //! retrying and logging in are `host`'s. Whatever a server sends is taken for a claim until the
 //! bytes prove it.
 
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests fail loudly"))]
+
 mod endpoints;
 pub mod git;
 pub mod hub;
@@ -17,6 +19,7 @@ mod scripted;
 pub mod secret;
 pub mod transport;
 
+use lock::pin::Pin;
 use recipe::want::Want;
 use sha1::{Digest as _, Sha1};
 
@@ -48,6 +51,36 @@ pub fn resolve<T: Transport + ?Sized>(
         Want::Source { repository, revision, path, .. } => {
             git::resolve(transport, endpoints, repository, revision, path)
         }
+    }
+}
+
+/// Asks whether what a pin names is still served, whatever its tag or branch names today: an image
+/// by its digest and the digests of its platforms, a repository by its commit.
+///
+/// # Errors
+/// [`Refusal`]: it is gone, or nobody could be asked.
+pub fn still_served<T: Transport + ?Sized>(
+    transport: &T,
+    endpoints: &Endpoints,
+    tokens: &Tokens,
+    want: &Want,
+    pin: &Pin,
+) -> Result<(), Refusal> {
+    match (want, pin) {
+        (Want::Image { reference, platforms }, Pin::Image(image)) => {
+            oci::still_served(transport, endpoints, tokens, reference, image, platforms)
+        }
+        (Want::Checkpoint { repository, .. }, Pin::Checkpoint(snapshot)) => {
+            hub::still_served(transport, endpoints, hub::Kind::Model, repository, snapshot)
+        }
+        (Want::Dataset { repository, .. }, Pin::Dataset(snapshot)) => {
+            hub::still_served(transport, endpoints, hub::Kind::Dataset, repository, snapshot)
+        }
+        (Want::Source { repository, .. }, Pin::Source(source)) => {
+            git::still_served(transport, endpoints, repository, source)
+        }
+        // A pin of another kind than its want is the lock's fault, and the lock says so.
+        _ => Ok(()),
     }
 }
 

@@ -6,10 +6,13 @@ use std::sync::Mutex;
 use crate::secret::Credential;
 use crate::transport::{Fault, FaultKind, Method, Request, Response, Service, Transport};
 
+/// Status, headers and body.
+type Answer = (u16, Vec<(String, String)>, Vec<u8>);
+
 /// Answers by address; what is not in it is 404.
 #[derive(Default)]
 pub(crate) struct Scripted {
-    answers: BTreeMap<String, (u16, Vec<(String, String)>, Vec<u8>)>,
+    answers: BTreeMap<String, Answer>,
     pub(crate) credential: Option<Credential>,
     pub(crate) asked: Mutex<Vec<Request>>,
 }

@@ -23,7 +23,6 @@ impl Challenge {
     ///
     /// Names are matched in any case, values may be quoted and hold commas, and every parameter
     /// but the realm may be missing, as nvcr.io shows.
-
     pub(crate) fn parse(header: &str) -> Option<Self> {
         let header = header.trim();
         let (scheme, rest) = header.split_once(char::is_whitespace).unwrap_or((header, ""));

@@ -195,9 +195,8 @@ fn is_registry(text: &str) -> bool {
         }
         _ => (text, "0"),
     };
-    let bracketed = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    let host_fits = match bracketed {
-        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+    let host_fits = match host.strip_prefix('[') {
+        Some(_) => matches!(url::Host::parse(host), Ok(url::Host::Ipv6(_))),
         None => {
             !host.is_empty()
                 && host.len() <= 253
@@ -314,6 +313,8 @@ mod tests {
             "a/b@sha256:00",
             "a b",
             "x.y:99999/a",
+            "[::1/a",
+            "[x]:1/a",
             "ex ample.com/a",
         ] {
             assert!(canonical(text).starts_with("refused"), "{text} -> {}", canonical(text));
