@@ -149,11 +149,10 @@ impl Judge {
         String::from_utf8_lossy(&output.stdout).lines().map(|line| line == "yes").collect()
     }
 
-    /// Evaluates one file as the command line does.
-    pub fn instantiate(&self, text: &str, json: bool) -> Option<String> {
-        self.write("one.nix", text);
-        let json = if json { "--json " } else { "" };
-        let output = self.command(&format!("nix-instantiate --eval --strict {json}one.nix")).output().ok()?;
+    /// Evaluates a file that was written beside the expressions, as the command line does.
+    pub fn instantiate(&self, name: &str) -> Option<String> {
+        let line = format!("nix-instantiate --eval --strict --json {name}");
+        let output = self.command(&line).output().ok()?;
         output
             .status
             .success()

@@ -3,8 +3,9 @@
 //! Build the command first (`cargo build --release`), or name one in `RECIPEC_BIN`. The peer is the
 //! `nix-instantiate` on the path; its version is printed. Each figure is the median of eleven runs
 //! that take turns, so that both meet the same machine. With `-- --instructions` the instructions
-//! of recipec are counted by valgrind instead, compared with `benches/instructions.txt`, and written
-//! there: unlike times they are the same on a busy machine, so a regression shows in the diff.
+//! of the evaluator alone are counted by valgrind instead, compared with `benches/instructions.txt`,
+//! and written there: unlike times they are the same on a busy machine, so a regression shows in the
+//! diff.
 
 #![allow(
     clippy::disallowed_types,
@@ -159,11 +160,22 @@ fn recipec() -> Option<PathBuf> {
     beside.is_file().then_some(beside)
 }
 
+/// What `recipec eval --format json FILE` does, without the command around it.
+fn evaluate(file: &Path) {
+    let files = MemoryFiles::new([("input.nix", fs::read_to_string(file).unwrap())]);
+    let mut session = Session::new(&files, Limits::default());
+    let value = session.evaluate_file("input.nix").unwrap();
+    println!("{}", session.render_json(&value).unwrap());
+}
+
 fn main() {
-    let Some(recipec) = recipec() else {
-        println!("skipped: there is no recipec; `cargo build --release` makes one");
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, option, file, ..] = arguments.as_slice()
+        && option == "--evaluate"
+    {
+        evaluate(Path::new(file));
         return;
-    };
+    }
     let folder = std::env::temp_dir().join(format!("recipec-bench-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let input = |name: &str, text: &str| {
@@ -173,13 +185,20 @@ fn main() {
     };
     let inputs =
         [input("start-up", "1 + 1\n"), input("computed", COMPUTED), input("written out", &written_out())];
-    let arguments = ["eval", "--format", "json"];
-    let command = std::iter::once(recipec.to_string_lossy().into_owned());
-    let ours = Peer { name: "recipec", command: command.chain(arguments.map(str::to_owned)).collect() };
-    if std::env::args().any(|argument| argument == "--instructions") {
-        instructions(&ours, &inputs);
+    let this = std::env::current_exe().unwrap().to_string_lossy().into_owned();
+    let alone = Peer { name: "the evaluator", command: vec![this, "--evaluate".to_owned()] };
+    if arguments.iter().any(|argument| argument == "--instructions") {
+        instructions(&alone, &inputs);
     } else {
-        compare(&ours, &inputs);
+        let command = recipec().map(|recipec| {
+            let options = ["eval", "--format", "json"].map(str::to_owned);
+            let command = std::iter::once(recipec.to_string_lossy().into_owned()).chain(options);
+            Peer { name: "recipec", command: command.collect() }
+        });
+        if command.is_none() {
+            println!("the evaluator without its command: `cargo build --release` makes one");
+        }
+        compare(&command.unwrap_or(alone), &inputs);
     }
     let _ = fs::remove_dir_all(&folder);
 }
@@ -199,7 +218,7 @@ fn compare(ours: &Peer, inputs: &[(String, PathBuf, usize)]) {
         }
         let mine = median(mine);
         let memory = ours.memory(path).unwrap_or(f64::NAN);
-        print!("{name} ({len} bytes): recipec {mine:.1} ms, {memory:.1} MiB");
+        print!("{name} ({len} bytes): {} {mine:.1} ms, {memory:.1} MiB", ours.name);
         if let Some(nix) = &nix {
             let same = ours.command(path).output().unwrap().stdout.trim_ascii_end()
                 == nix.command(path).output().unwrap().stdout.trim_ascii_end();
@@ -214,8 +233,8 @@ fn compare(ours: &Peer, inputs: &[(String, PathBuf, usize)]) {
 fn instructions(ours: &Peer, inputs: &[(String, PathBuf, usize)]) {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/instructions.txt");
     let before = fs::read_to_string(&kept).unwrap_or_default();
-    let mut after = "# Instructions of `recipec eval --format json`, in millions, as valgrind counts them.\n\
-        # Refresh: cargo build --release && cargo bench -p recipec-eval --bench nix -- --instructions\n"
+    let mut after = "# Instructions of evaluating and writing JSON, in millions, as valgrind counts them.\n\
+        # Refresh: cargo bench -p recipec-eval --bench nix -- --instructions\n"
         .to_owned();
     for (name, path, _) in inputs {
         let output = Command::new("valgrind")

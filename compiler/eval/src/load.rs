@@ -65,6 +65,7 @@ impl Machine<'_> {
         if parse.diagnostics.has_errors() {
             return Err(parse.diagnostics);
         }
+        self.warnings.extend(parse.diagnostics);
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         self.compile_tree(&parse.tree, parse.root, folder, scope)
     }

@@ -40,6 +40,8 @@ pub(crate) struct Machine<'f> {
     pub(crate) modules: BTreeMap<String, SlotId>,
     pub(crate) loading: Vec<(String, SlotId)>,
     pub(crate) traces: Vec<String>,
+    /// What is odd about the texts that were read, though they can be evaluated.
+    pub(crate) warnings: diag::Diagnostics,
     /// Bytes of all messages.
     pub(crate) traced: u64,
     /// By symbol: the slot of a name that is defined everywhere, or 0.
@@ -79,6 +81,7 @@ impl<'f> Machine<'f> {
             modules: BTreeMap::new(),
             loading: Vec::new(),
             traces: Vec::new(),
+            warnings: diag::Diagnostics::new(),
             traced: 0,
             globals: Vec::new(),
             left_out_globals: Vec::new(),

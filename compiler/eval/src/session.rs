@@ -280,6 +280,12 @@ impl<'f> Session<'f> {
         Coverage { branches: branches.collect() }
     }
 
+    /// Returns what is odd about the texts that were read, though they can be evaluated.
+    #[must_use]
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.machine.warnings
+    }
+
     /// Returns the messages of `builtins.trace` and `builtins.warn`, in order.
     #[must_use]
     pub fn traces(&self) -> &[String] {
