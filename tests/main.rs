@@ -24,4 +24,6 @@ mod slurm;
 mod sources;
 mod stories;
 mod support;
+mod verify;
+mod vllm_recipes;
 mod syntax;

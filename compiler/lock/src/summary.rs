@@ -78,7 +78,9 @@ pub fn words(comparison: &Comparison, language: Language) -> Vec<String> {
         }),
     ];
     for (english, chinese, is) in behaviour {
-        let points = points_where(&comparison.changes, |change| is(&change.path));
+        let points = points_where(&comparison.changes, |change| {
+            is(&change.path) && change.cause != Cause::EngineDefault
+        });
         if points > 0 {
             let verb = if points == 1 { "changes" } else { "change" };
             let noun = if points == 1 { "point" } else { "points" };
@@ -87,6 +89,19 @@ pub fn words(comparison: &Comparison, language: Language) -> Vec<String> {
                 format!("{points} 个测试点的{chinese}有变化"),
             ));
         }
+    }
+    let defaults: BTreeSet<&str> = comparison
+        .changes
+        .iter()
+        .filter(|change| change.cause == Cause::EngineDefault)
+        .map(|change| change.path.as_str())
+        .collect();
+    if !defaults.is_empty() {
+        let count = defaults.len();
+        lines.push(say(
+            format!("{count} of the engine's own defaults changed under flags that nobody sets"),
+            format!("引擎自身有 {count} 个默认值发生变化，而配方没有设置这些参数"),
+        ));
     }
     for (path, english, chinese) in
         [("points", "search space", "搜索空间"), ("targets", "targets", "目标集群")]

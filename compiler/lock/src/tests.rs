@@ -415,3 +415,25 @@ fn a_lock_with_conflict_markers_is_repaired_from_both_sides() {
         [format!("checkpoint:{V2}@main"), format!("checkpoint:{V1}@main"), format!("image:{IMAGE}")]
     );
 }
+
+#[test]
+fn a_default_that_a_new_engine_version_changes_under_an_unset_flag_is_named() {
+    let old = lock(V1);
+    let renamed = "lmsysorg/sglang:v0.5.18";
+    let mut plans = plans(V1, &SPACE);
+    let mut pins = pins(V1, "two");
+    pins.remove(&format!("image:{IMAGE}"));
+    let want = Want::Image { reference: renamed.to_owned(), platforms: vec!["linux/amd64".to_owned()] };
+    pins.insert(want.name(), Entry::Pinned { want, pin: image_pin("two") });
+    for plan in &mut plans {
+        plan.image = renamed.to_owned();
+    }
+    let changes = diff(&old, &build("example", &plans, pins, known(V1, V1)));
+    let defaults: Vec<&Change> =
+        changes.iter().filter(|change| change.cause == Cause::EngineDefault).collect();
+    assert!(!defaults.is_empty(), "{changes:#?}");
+    for change in defaults {
+        assert!(change.path.starts_with("server.--") && change.old != change.new, "{change:?}");
+        assert!(!["server.--tp-size", "server.--model-path"].contains(&change.path.as_str()));
+    }
+}

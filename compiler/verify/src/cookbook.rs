@@ -3,6 +3,7 @@
 pub mod command;
 pub mod generator;
 pub mod matrix;
+mod published;
 
 use std::collections::BTreeMap;
 
@@ -64,12 +65,13 @@ pub struct Unreadable {
 }
 
 /// Returns the commands that a page shows for a GPU (`b200`). A page that is of no known form and
-/// shows no command gives none.
+/// shows no command gives none. `pages` are all pages that were collected: some are put together
+/// from others.
 ///
 /// # Errors
 /// If a page of a known form has something that is not understood: it may say anything, so it
 /// counts as unreadable and never as silent.
-pub fn cells(page: &Page, hardware: &str) -> Result<Vec<Cell>, Unreadable> {
+pub fn cells(page: &Page, pages: &[Page], hardware: &str) -> Result<Vec<Cell>, Unreadable> {
     let starts = |mark: &str| page.text.lines().any(|line| line.starts_with(mark));
     if starts("export const agentx") {
         return agentx(page, hardware);
@@ -79,6 +81,15 @@ pub fn cells(page: &Page, hardware: &str) -> Result<Vec<Cell>, Unreadable> {
     }
     if page.text.contains("generateCommand") {
         return generator_cells(page, hardware);
+    }
+    if published::is_recipe(page) {
+        return match published::catalog(page, pages) {
+            Some(catalog) => published::cells(page, &catalog?, hardware),
+            None => Err(Unreadable {
+                line: 0,
+                why: "`taxonomy.yaml`, from which it is put together, was not collected".to_owned(),
+            }),
+        };
     }
     if [".md", ".mdx"].iter().any(|ending| page.path.ends_with(ending)) {
         return Ok(fenced_cells(page));

@@ -62,7 +62,7 @@ fn judge_gpu(
     let stem = stem(&subject.checkpoint, &policy.facets.qualifiers);
     let (mut candidates, mut unreadable) = (Vec::new(), Vec::new());
     for page in pages.iter().filter(|page| may_name(page, &stem)) {
-        match cells(page, &gpu.sku) {
+        match cells(page, pages, &gpu.sku) {
             Ok(cells) => candidates.extend(cells.into_iter().filter_map(|cell| {
                 let engine = engine::Engine::of_command(&cell.argv)?;
                 let served = Served::read(&setting, &cell.argv, &cell.env, None);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use diag::slugs::verify::GOLDEN_ACCEPTANCE;
 use engine::known::Curve;
-use engine::{Engine, Value, canonical};
+use engine::{Engine, Value, canonical, curves};
 use lock::Lock;
 use lock::pin::{Entry, Pin};
 use recipe::plan::{Plan, Rank};
@@ -216,13 +216,14 @@ fn draft_tokens(subject: &Subject<'_>, rank: &Rank) -> Option<u32> {
 
 /// Returns the curve that speaks for this checkpoint, draft, method and sampling.
 fn find_curve<'a>(subject: &'a Subject<'_>, drafting: &Drafting) -> Option<(String, &'a Curve)> {
-    let speaks = |curve: &Curve| {
-        curve.checkpoints.contains(&subject.checkpoint)
-            && curve.method == drafting.method
-            && (curve.draft.is_none() || curve.draft == drafting.draft)
-            && (curve.draft_sampling.is_none() || curve.draft_sampling == drafting.sampling)
+    let used = curves::Drafting {
+        checkpoint: &subject.checkpoint,
+        method: &drafting.method,
+        draft: drafting.draft.as_deref(),
+        sampling: drafting.sampling.as_deref(),
     };
-    subject.curves.iter().find(|(_, curve)| speaks(curve)).map(|(name, curve)| (name.clone(), curve))
+    let all = subject.curves.iter().map(|(name, curve)| (name.as_str(), curve));
+    curves::speaking_for(all, &used).first().map(|(name, curve)| ((*name).to_owned(), *curve))
 }
 
 /// Returns where a curve was read: the pinned file, if the lock pins one of that name.

@@ -1,14 +1,15 @@
 //! Running a script, within limits.
 
+mod assign;
+mod statement;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::ScriptError;
 use super::builtin::{self, GLOBALS};
 use super::operator;
-use super::tree::{
-    Body, Entry, Expression, ExpressionKind, Function, Item, Pattern, Statement, StatementKind, Target,
-};
+use super::tree::{Body, Entry, Expression, ExpressionKind, Function, Item, Pattern, Statement};
 use super::value::{Object, Value};
 
 /// How much a script may do.
@@ -263,139 +264,6 @@ impl Machine {
         Ok(())
     }
 
-    fn statements(&mut self, statements: &[Statement], scope: &Rc<Scope>) -> Ran<Flow> {
-        for statement in statements {
-            if let StatementKind::Function(name, function) = &statement.kind {
-                scope.declare(name, Value::Function(function.clone(), scope.clone()));
-            }
-        }
-        for statement in statements {
-            match self.statement(statement, scope)? {
-                Flow::Next => {}
-                flow => return Ok(flow),
-            }
-        }
-        Ok(Flow::Next)
-    }
-
-    fn statement(&mut self, statement: &Statement, scope: &Rc<Scope>) -> Ran<Flow> {
-        self.charge(1)?;
-        self.line = statement.line;
-        match &statement.kind {
-            StatementKind::Declare(list) => {
-                for (pattern, value) in list {
-                    let value =
-                        value.as_ref().map_or(Ok(Value::Undefined), |value| self.value(value, scope))?;
-                    self.bind(pattern, value, None, scope)?;
-                }
-            }
-            StatementKind::Function(..) | StatementKind::Empty => {}
-            StatementKind::Return(value) => {
-                let value = value.as_ref().map_or(Ok(Value::Undefined), |value| self.value(value, scope))?;
-                return Ok(Flow::Return(value));
-            }
-            StatementKind::If(test, then, other) => {
-                if self.value(test, scope)?.truthy() {
-                    return self.statement(then, scope);
-                }
-                if let Some(other) = other {
-                    return self.statement(other, scope);
-                }
-            }
-            StatementKind::Block(statements) => return self.statements(statements, &Scope::inside(scope)),
-            StatementKind::ForOf(pattern, list, body) => {
-                let list = self.value(list, scope)?;
-                let Some(items) = builtin::items(&list) else {
-                    return Err(self.error(format!("{} is walked, which is no list", list.kind())));
-                };
-                for item in items {
-                    let inner = Scope::inside(scope);
-                    self.bind(pattern, item, None, &inner)?;
-                    match self.statement(body, &inner)? {
-                        Flow::Break => break,
-                        Flow::Return(value) => return Ok(Flow::Return(value)),
-                        Flow::Next | Flow::Continue => {}
-                    }
-                }
-            }
-            StatementKind::For(first, test, next, body) => {
-                let inner = Scope::inside(scope);
-                if let Some(first) = first {
-                    self.statement(first, &inner)?;
-                }
-                return self.turns(test.as_ref(), next.as_ref(), body, &inner);
-            }
-            StatementKind::While(test, body) => return self.turns(Some(test), None, body, scope),
-            StatementKind::Switch(value, cases) => return self.switch(value, cases, scope),
-            StatementKind::Break => return Ok(Flow::Break),
-            StatementKind::Continue => return Ok(Flow::Continue),
-            StatementKind::Throw(value) => {
-                let value = self.value(value, scope)?;
-                let text = match &value {
-                    Value::Object(object) => object.borrow().get("message").map(Value::to_text),
-                    other => Some(other.to_text()),
-                };
-                return Err(self.error(format!("the page refuses: {}", text.unwrap_or_else(|| "".into()))));
-            }
-            StatementKind::Expression(expression) => {
-                self.value(expression, scope)?;
-            }
-        }
-        Ok(Flow::Next)
-    }
-
-    fn turns(
-        &mut self,
-        test: Option<&Expression>,
-        next: Option<&Expression>,
-        body: &Statement,
-        scope: &Rc<Scope>,
-    ) -> Ran<Flow> {
-        loop {
-            if let Some(test) = test
-                && !self.value(test, scope)?.truthy()
-            {
-                return Ok(Flow::Next);
-            }
-            match self.statement(body, scope)? {
-                Flow::Break => return Ok(Flow::Next),
-                Flow::Return(value) => return Ok(Flow::Return(value)),
-                Flow::Next | Flow::Continue => {}
-            }
-            if let Some(next) = next {
-                self.value(next, scope)?;
-            }
-        }
-    }
-
-    fn switch(
-        &mut self,
-        value: &Expression,
-        cases: &[(Option<Expression>, Vec<Statement>)],
-        scope: &Rc<Scope>,
-    ) -> Ran<Flow> {
-        let value = self.value(value, scope)?;
-        let mut begin = None;
-        for (index, (test, _)) in cases.iter().enumerate() {
-            if let Some(test) = test
-                && self.value(test, scope)?.same(&value)
-            {
-                begin = Some(index);
-                break;
-            }
-        }
-        let begin = begin.or_else(|| cases.iter().position(|(test, _)| test.is_none()));
-        let inner = Scope::inside(scope);
-        for (_, statements) in cases.iter().skip(begin.unwrap_or(cases.len())) {
-            match self.statements(statements, &inner)? {
-                Flow::Break => break,
-                Flow::Next => {}
-                flow => return Ok(flow),
-            }
-        }
-        Ok(Flow::Next)
-    }
-
     pub(crate) fn value(&mut self, expression: &Expression, scope: &Rc<Scope>) -> Ran<Value> {
         self.charge(1)?;
         self.line = expression.line;
@@ -648,90 +516,5 @@ impl Machine {
                 .ok_or_else(|| self.error("it makes too much text"))?;
         }
         Ok(value)
-    }
-
-    fn assign(
-        &mut self,
-        operator: &str,
-        target: &Target,
-        value: &Expression,
-        scope: &Rc<Scope>,
-    ) -> Ran<Value> {
-        let new = match operator {
-            "=" => self.value(value, scope)?,
-            "&&=" | "||=" | "??=" => {
-                let old = self.read(target, scope)?;
-                let enough = match operator {
-                    "&&=" => !old.truthy(),
-                    "||=" => old.truthy(),
-                    _ => !old.is_nothing(),
-                };
-                if enough {
-                    return Ok(old);
-                }
-                self.value(value, scope)?
-            }
-            _ => {
-                let old = self.read(target, scope)?;
-                let value = self.value(value, scope)?;
-                self.binary(operator.get(..1).unwrap_or_default(), &old, &value)?
-            }
-        };
-        self.write(target, new.clone(), scope)?;
-        Ok(new)
-    }
-
-    fn read(&mut self, target: &Target, scope: &Rc<Scope>) -> Ran<Value> {
-        match target {
-            Target::Pattern(Pattern::Name(name)) => {
-                scope.get(name).ok_or_else(|| self.error(format!("`{name}` is not known")))
-            }
-            Target::Pattern(_) => Err(self.error("this cannot be changed")),
-            Target::Member(object, name) => {
-                let object = self.value(object, scope)?;
-                self.member(&object, name)
-            }
-            Target::Index(object, key) => {
-                let (object, key) = (self.value(object, scope)?, self.value(key, scope)?);
-                self.index(&object, &key)
-            }
-        }
-    }
-
-    fn write(&mut self, target: &Target, value: Value, scope: &Rc<Scope>) -> Ran<()> {
-        let (object, key) = match target {
-            Target::Pattern(Pattern::Name(name)) => {
-                return if scope.assign(name, value) {
-                    Ok(())
-                } else {
-                    Err(self.error(format!("`{name}` is not known")))
-                };
-            }
-            Target::Pattern(_) => return Err(self.error("this cannot be changed")),
-            Target::Member(object, name) => (self.value(object, scope)?, Value::Text(name.clone())),
-            Target::Index(object, key) => (self.value(object, scope)?, self.value(key, scope)?),
-        };
-        match &object {
-            Value::Object(entries) => {
-                self.charge(1)?;
-                entries.borrow_mut().set(&key.to_text(), value);
-                Ok(())
-            }
-            Value::Array(items) => {
-                let index = key.to_number();
-                let mut items = items.borrow_mut();
-                if index == items.len() as f64 {
-                    items.push(value);
-                } else if let Some(slot) =
-                    (index >= 0.0 && index.fract() == 0.0).then(|| items.get_mut(index as usize)).flatten()
-                {
-                    *slot = value;
-                } else {
-                    return Err(self.error("a list is written beyond its end"));
-                }
-                Ok(())
-            }
-            other => Err(self.error(format!("an entry of {} is set", other.kind()))),
-        }
     }
 }
