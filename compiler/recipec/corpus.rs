@@ -115,6 +115,7 @@ fn load<'w, 'f>(workspace: &'w Workspace, mut session: Session<'f>) -> Result<Lo
     }
     let targets = workspace.targets()?;
     let (mut corpus, mut findings) = recipe::load(&mut session, &manifests, &targets);
+    findings.extend(session.warnings().iter().cloned());
     let keys: Vec<String> = corpus.recipes.iter().map(|recipe| recipe.key.value.clone()).collect();
     let unmatched = workspace.unmatched(keys.iter().map(String::as_str));
     let found = unmatched.is_empty();

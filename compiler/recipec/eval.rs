@@ -87,9 +87,11 @@ fn evaluate(verb: &Eval, options: &Options, root: &host::files::Root, source: &S
     for trace in session.traces() {
         let _ = writeln!(stderr, "trace: {}", diag::render::harmless(trace));
     }
+    let sources = session.sources().clone();
+    let warnings = session.warnings().iter().cloned();
     match printed {
-        Ok(printed) => Outcome::new("eval", printed),
-        Err(findings) => Outcome::new("eval", Silence).with(findings, session.sources().clone()),
+        Ok(printed) => Outcome::new("eval", printed).with(warnings.collect(), sources),
+        Err(findings) => Outcome::new("eval", Silence).with(warnings.chain(findings).collect(), sources),
     }
 }
 
