@@ -15,6 +15,7 @@ mod faults;
 mod house;
 mod hub;
 mod latency;
+mod lock;
 mod matrix;
 mod nix;
 mod oracle;
