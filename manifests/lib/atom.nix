@@ -17,13 +17,18 @@ let
   precision = { quantization, ... }:
     if quantization == null then { } else { kv_cache_dtype = quantization.kvCache; };
 
+  # A depth of one is the engine's own and need not be said.
   speculation = { speculative, ... }:
     if speculative == null then
       { }
     else
       {
         method = speculative.method;
-        num-speculative-tokens = speculative.steps;
+        num-speculative-tokens = table {
+          key = speculative.steps;
+          rows = { "1" = null; };
+          otherwise = speculative.steps;
+        };
       };
 in
 {
