@@ -1,4 +1,8 @@
 # TensorRT-LLM: how the facts that belong to no engine become the options and the file of `trtllm-serve`.
+let
+  inherit (import ./harness.nix) evalContext;
+  inherit (import ./numbers.nix) max multiples table;
+in
 {
   # Makes `serve` of a recipe's own part: a function from the point to { args, env, config }, where
   # `config` is the engine's configuration as a value, written to `file` before it starts.
@@ -29,4 +33,37 @@
       files.${file}.yaml = mine.config;
       ready = "/health";
     };
+
+  # The longest sequence: what a point needs, with room for a chat template, and no less than `least`.
+  longest = { least ? 0 }: { isl, osl, mode, ... }@point:
+    if mode == "eval" then evalContext point else max (isl + osl + 256) least;
+
+  # Drafting by layers of the model itself.
+  speculation = { speculative, ... }: {
+    speculative_config = {
+      decoding_type = speculative.algorithm;
+      num_nextn_predict_layers = speculative.steps;
+    };
+  };
+
+  # CUDA graphs of the pieces between attentions: each is captured for a few numbers of tokens, and
+  # a step is padded to the next of them.
+  piecewiseGraphs = tokens: {
+    torch_compile_config = {
+      capture_num_tokens = tokens;
+      enable_piecewise_cuda_graph = true;
+    };
+  };
+
+  # Powers of two up to 128, then every multiple of 256, so far as a step may have so many tokens.
+  captures = maxNumTokens: [ 1 2 4 8 16 32 64 128 ] ++ multiples 256 maxNumTokens;
+
+  # As `captures`, and the largest step there is where it is not a multiple itself.
+  capturesToTheEnd = maxNumTokens:
+    let
+      rest = maxNumTokens - maxNumTokens / 256 * 256;
+    in
+    [ 1 2 4 8 16 32 64 128 ]
+    ++ multiples 256 maxNumTokens
+    ++ table { key = rest; rows = { "0" = [ ]; }; otherwise = [ maxNumTokens ]; };
 }
