@@ -128,7 +128,13 @@ fn the_search_for_the_world_finds_it() {
     {
         assert!(names_the_world(line).is_some(), "{line}");
     }
-    for line in ["text.parse::<std::net::Ipv6Addr>()", "use std::fmt;", "// std::fs", "use std::{fmt, io};", "std::environment()"] {
+    for line in [
+        "text.parse::<std::net::Ipv6Addr>()",
+        "use std::fmt;",
+        "// std::fs",
+        "use std::{fmt, io};",
+        "std::environment()",
+    ] {
         assert_eq!(names_the_world(line), None, "{line}");
     }
 }

@@ -44,7 +44,11 @@ fn locks_of_real_recipes_are_read_back_and_stay_small() {
     for (key, lock) in &locks {
         let text = lock.write();
         assert_eq!(Lock::read(key, &text).as_ref(), Ok(lock), "{key}");
-        let launch = text.split("\"launch\": {").nth(1).and_then(|rest| rest.split("\n  \"plans\":").next()).unwrap_or_default();
+        let launch = text
+            .split("\"launch\": {")
+            .nth(1)
+            .and_then(|rest| rest.split("\n  \"plans\":").next())
+            .unwrap_or_default();
         largest = largest.max(launch.len());
         assert!(launch.len() < 24 * 1024, "{key}: the launch takes {} bytes", launch.len());
     }
@@ -73,19 +77,34 @@ fn one_checkpoint_moves_and_exactly_its_recipes_differ() {
         }
         comparison.changes.extend(changes);
     }
-    let moved: std::collections::BTreeSet<&str> = comparison.changes.iter().map(|change| change.recipe.as_str()).collect();
+    let moved: std::collections::BTreeSet<&str> =
+        comparison.changes.iter().map(|change| change.recipe.as_str()).collect();
     assert_eq!(
         moved.into_iter().collect::<Vec<_>>(),
-        ["qwen3.5-fp4-b200-sglang", "qwen3.5-fp4-b200-sglang-mtp", "qwen3.5-fp4-b300-sglang", "qwen3.5-fp4-b300-sglang-mtp"]
+        [
+            "qwen3.5-fp4-b200-sglang",
+            "qwen3.5-fp4-b200-sglang-mtp",
+            "qwen3.5-fp4-b300-sglang",
+            "qwen3.5-fp4-b300-sglang-mtp"
+        ]
     );
     let words = summary::words(&comparison, Language::English);
-    assert_eq!(words[0], "4 recipes: checkpoint `nvidia/Qwen3.5-397B-A17B-NVFP4` to `nvidia/Qwen3.5-397B-A17B-NVFP4-V2`");
+    assert_eq!(
+        words[0],
+        "4 recipes: checkpoint `nvidia/Qwen3.5-397B-A17B-NVFP4` to `nvidia/Qwen3.5-397B-A17B-NVFP4-V2`"
+    );
     assert!(words.iter().any(|line| line == "40 points change argv"), "{words:#?}");
     assert!(words.iter().any(|line| line == "image unchanged"), "{words:#?}");
     let other: Vec<&Change> = comparison
         .changes
         .iter()
-        .filter(|change| change.path.starts_with("server.") && !matches!(change.path.as_str(), "server.--model-path" | "server.--tokenizer-path" | "server.--served-model-name"))
+        .filter(|change| {
+            change.path.starts_with("server.")
+                && !matches!(
+                    change.path.as_str(),
+                    "server.--model-path" | "server.--tokenizer-path" | "server.--served-model-name"
+                )
+        })
         .collect();
     assert!(other.is_empty(), "{other:#?}");
     println!("{}", summary::markdown(&comparison, Language::English));

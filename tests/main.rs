@@ -25,6 +25,6 @@ mod slurm;
 mod sources;
 mod stories;
 mod support;
+mod syntax;
 mod verify;
 mod vllm_recipes;
-mod syntax;

@@ -52,8 +52,9 @@ fn generator_pages_give_the_commands_that_upstream_gives() {
     let (mut equal, mut total) = (0, 0);
     for entry in oracle["entries"].as_array().unwrap().iter().filter(|entry| entry["form"] == "generator") {
         let file = entry["file"].as_str().unwrap();
-        let generator =
-            generators.entry(file.to_owned()).or_insert_with(|| Generator::read(&snippet(&shared, file)).unwrap());
+        let generator = generators
+            .entry(file.to_owned())
+            .or_insert_with(|| Generator::read(&snippet(&shared, file)).unwrap());
         let selection = entry["sel"].as_object().unwrap().clone().into_iter().collect();
         let shown = generator.render(&selection);
         total += 1;
@@ -70,13 +71,16 @@ fn generator_pages_give_the_commands_that_upstream_gives() {
 
 #[test]
 fn cells_of_matrix_configs_give_the_commands_that_upstream_gives() {
-    let Some(shared) = shared("cells_of_matrix_configs_give_the_commands_that_upstream_gives") else { return };
+    let Some(shared) = shared("cells_of_matrix_configs_give_the_commands_that_upstream_gives") else {
+        return;
+    };
     let oracle = gz(&shared.join("oracles/sglang-commands.json.gz"));
     let mut read: BTreeMap<String, Vec<matrix::MatrixCell>> = BTreeMap::new();
     let (mut equal, mut total, mut overlaid) = (0, 0, 0);
     for entry in oracle["entries"].as_array().unwrap().iter().filter(|entry| entry["form"] == "matrix") {
         let file = entry["file"].as_str().unwrap();
-        let cells = read.entry(file.to_owned()).or_insert_with(|| matrix::read(&snippet(&shared, file)).unwrap());
+        let cells =
+            read.entry(file.to_owned()).or_insert_with(|| matrix::read(&snippet(&shared, file)).unwrap());
         let cell = &cells[usize::try_from(entry["cell"].as_u64().unwrap()).unwrap()];
         // A reader may lay more over a cell of these two pages; that is not read yet.
         if entry["sel"].as_object().unwrap().len() > cell.selection.len() {
@@ -100,7 +104,9 @@ fn cells_of_matrix_configs_give_the_commands_that_upstream_gives() {
 #[test]
 fn real_pairs_are_judged_as_a_person_judged_them() {
     let Some(shared) = shared("real_pairs_are_judged_as_a_person_judged_them") else { return };
-    let gold: Value = serde_json::from_str(&std::fs::read_to_string(shared.join("facts/gold-matches.json")).unwrap()).unwrap();
+    let gold: Value =
+        serde_json::from_str(&std::fs::read_to_string(shared.join("facts/gold-matches.json")).unwrap())
+            .unwrap();
     let launches = gz(&shared.join("oracles/launches.json.gz"));
     let matrix = gz(&shared.join("oracles/matrix.json.gz"));
     let vllm = gz(&shared.join("oracles/vllm-commands.json.gz"));
@@ -108,7 +114,14 @@ fn real_pairs_are_judged_as_a_person_judged_them() {
     let (mut equal, mut total, mut rows) = (0, 0, 0);
     for row in gold["rows"].as_array().unwrap() {
         let key = row["config"].as_str().unwrap();
-        let conc: u64 = row["point"]["conc"].as_str().unwrap().split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap();
+        let conc: u64 = row["point"]["conc"]
+            .as_str()
+            .unwrap()
+            .split(|c: char| !c.is_ascii_digit())
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap();
         let fits = |launch: &&Value| {
             let job = &matrix[key][usize::try_from(launch["job"].as_u64().unwrap()).unwrap()];
             let concs = job["conc"].as_array().map_or_else(|| vec![job["conc"].clone()], Clone::clone);
@@ -138,7 +151,10 @@ fn real_pairs_are_judged_as_a_person_judged_them() {
             if matches!(name, "tuning" | "hardware" | "constraint" | "mm flags") {
                 continue;
             }
-            let verdict = found.iter().find(|found| found.facet == name).map(|found| serde_json::to_value(found.verdict).unwrap());
+            let verdict = found
+                .iter()
+                .find(|found| found.facet == name)
+                .map(|found| serde_json::to_value(found.verdict).unwrap());
             // What neither side's command sets and the person still named is of no consequence.
             if verdict.is_none() && facet["verdict"] == "informational" {
                 continue;
@@ -226,14 +242,24 @@ impl World {
         let policy = policy();
         let collected = Collected { pages: pages.to_vec(), ..Collected::default() };
         let profile = policy.profile(Some(profile)).unwrap();
-        judge(&self.subject(key), None, &collected, &policy, profile, day.map(|day| day.parse::<Day>().unwrap()))
+        judge(
+            &self.subject(key),
+            None,
+            &collected,
+            &policy,
+            profile,
+            day.map(|day| day.parse::<Day>().unwrap()),
+        )
     }
 }
 
 /// The pages of a fixture of cookbooks.
 fn fixture(name: &str) -> Vec<Page> {
     let root = repository().join("fixtures/cookbook").join(name);
-    let paths = ["docs/src/snippets/autoregressive/qwen35-deployment.jsx", "docs/cookbook/autoregressive/Qwen/Qwen3.5.mdx"];
+    let paths = [
+        "docs/src/snippets/autoregressive/qwen35-deployment.jsx",
+        "docs/cookbook/autoregressive/Qwen/Qwen3.5.mdx",
+    ];
     let page = |path: &str| Page {
         repository: "sgl-project/sglang".to_owned(),
         commit: "0123456789012345678901234567890123456789".to_owned(),
@@ -247,8 +273,12 @@ fn of<'a>(verdicts: &'a [Verdict], slug: &str) -> Vec<&'a Verdict> {
     verdicts.iter().filter(|verdict| verdict.slug == slug).collect()
 }
 
-const MOVED: [&str; 4] =
-    ["qwen3.5-fp4-b200-sglang", "qwen3.5-fp4-b200-sglang-mtp", "qwen3.5-fp4-b300-sglang", "qwen3.5-fp4-b300-sglang-mtp"];
+const MOVED: [&str; 4] = [
+    "qwen3.5-fp4-b200-sglang",
+    "qwen3.5-fp4-b200-sglang-mtp",
+    "qwen3.5-fp4-b300-sglang",
+    "qwen3.5-fp4-b300-sglang-mtp",
+];
 
 #[test]
 fn a_cookbook_that_names_only_the_old_checkpoint_fails_on_the_model_alone() {
@@ -260,13 +290,23 @@ fn a_cookbook_that_names_only_the_old_checkpoint_fails_on_the_model_alone() {
         for verdict in &found {
             assert_eq!(verdict.verdict, Outcome::Drifts, "{key}");
             let evidence = &verdict.evidence[0];
-            assert_eq!((evidence.path.as_str(), evidence.line), ("docs/src/snippets/autoregressive/qwen35-deployment.jsx", 45));
+            assert_eq!(
+                (evidence.path.as_str(), evidence.line),
+                ("docs/src/snippets/autoregressive/qwen35-deployment.jsx", 45)
+            );
             assert!(verdict.message.contains("qwen35-deployment.jsx:45: model nvidia/Qwen3.5-397B-A17B-NVFP4-V2 is nvidia/Qwen3.5-397B-A17B-NVFP4 there"), "{}", verdict.message);
             assert!(!verdict.message.contains(';'), "only the model fails: {}", verdict.message);
         }
         // Every point is in one verdict.
         let points: usize = found.iter().map(|verdict| verdict.points.len()).sum();
-        assert_eq!(points, world.plans[key].iter().filter_map(|plan| plan.job).collect::<std::collections::BTreeSet<_>>().len());
+        assert_eq!(
+            points,
+            world.plans[key]
+                .iter()
+                .filter_map(|plan| plan.job)
+                .collect::<std::collections::BTreeSet<_>>()
+                .len()
+        );
         assert!(summary(&verdicts).disagrees);
     }
 }
@@ -278,7 +318,11 @@ fn once_the_cookbook_names_the_new_checkpoint_the_review_holds_and_strict_still_
         let verdicts = world.judge(key, &fixture("after"), "review", None);
         for verdict in of(&verdicts, "cookbook-match") {
             assert_eq!(verdict.verdict, Outcome::Holds, "{key}: {}", verdict.message);
-            for facet in verdict.facets.iter().filter(|facet| matches!(facet.facet.as_str(), "gemm_backend.fp4" | "mamba_ssm_dtype")) {
+            for facet in verdict
+                .facets
+                .iter()
+                .filter(|facet| matches!(facet.facet.as_str(), "gemm_backend.fp4" | "mamba_ssm_dtype"))
+            {
                 assert!(facet.advisory || facet.verdict.holds(), "{facet:?}");
             }
         }
@@ -294,7 +338,11 @@ fn once_the_cookbook_names_the_new_checkpoint_the_review_holds_and_strict_still_
     }
     // The one that stays on the old checkpoint has another engine, of which this page says nothing.
     let trt = world.judge("qwen3.5-fp4-b200-trt", &fixture("after"), "review", None);
-    assert!(of(&trt, "cookbook-match").iter().all(|verdict| verdict.verdict == Outcome::Silent && verdict.advisory));
+    assert!(
+        of(&trt, "cookbook-match")
+            .iter()
+            .all(|verdict| verdict.verdict == Outcome::Silent && verdict.advisory)
+    );
 }
 
 #[test]
@@ -302,7 +350,8 @@ fn a_page_that_cannot_be_read_is_unreadable_and_never_fine() {
     let world = world();
     let mut pages = fixture("before");
     pages.truncate(1);
-    pages[0].text = pages[0].text.replace("lines.push('--attention-backend trtllm_mha')", "lines.push(fetchBackend())");
+    pages[0].text =
+        pages[0].text.replace("lines.push('--attention-backend trtllm_mha')", "lines.push(fetchBackend())");
     // Selections that fail are left out, so nothing is shown for this GPU.
     let silent = world.judge(MOVED[0], &pages, "review", None);
     assert!(of(&silent, "cookbook-match").iter().all(|verdict| verdict.verdict != Outcome::Holds));
@@ -327,7 +376,13 @@ fn the_golden_length_is_judged_by_mode_draft_length_and_scenario() {
         let verdicts = judge(&quiet, None, &Collected::default(), &policy, profile, None);
         let found = of(&verdicts, "golden-acceptance");
         assert!(found.iter().all(|verdict| verdict.verdict == Outcome::Drifts));
-        assert!(found[0].message.contains("says 3.33 at 3 draft tokens with thinking off; it is the value of thinking on at 3"), "{}", found[0].message);
+        assert!(
+            found[0].message.contains(
+                "says 3.33 at 3 draft tokens with thinking off; it is the value of thinking on at 3"
+            ),
+            "{}",
+            found[0].message
+        );
     }
     for key in MOVED {
         assert!(of(&world.judge(key, &[], "review", None), "golden-acceptance").is_empty());
@@ -341,8 +396,10 @@ fn the_other_rules_hold_for_the_recipes_here_and_a_retirement_counts_from_its_da
         let key = &recipe.key.value;
         let verdicts = world.judge(key, &[], "review", Some("2026-08-03"));
         for slug in ["image-organization", "chat-template", "deprecated", "golden-acceptance"] {
-            let drifting: Vec<&Verdict> =
-                of(&verdicts, slug).into_iter().filter(|verdict| verdict.verdict != Outcome::Holds && !verdict.advisory).collect();
+            let drifting: Vec<&Verdict> = of(&verdicts, slug)
+                .into_iter()
+                .filter(|verdict| verdict.verdict != Outcome::Holds && !verdict.advisory)
+                .collect();
             assert!(drifting.is_empty(), "{key}: {drifting:#?}");
         }
     }

@@ -28,13 +28,17 @@ impl Upstream {
     fn new(shared: &Path) -> Self {
         let root = shared.join("upstream/vllm-recipes");
         let taxonomy = std::fs::read_to_string(root.join("taxonomy.yaml")).unwrap();
-        let catalog = Catalog::read(&taxonomy, &folder(&root.join("strategies")), &folder(&root.join("kv_store"))).unwrap();
+        let catalog =
+            Catalog::read(&taxonomy, &folder(&root.join("strategies")), &folder(&root.join("kv_store")))
+                .unwrap();
         Self { root, catalog, recipes: BTreeMap::new() }
     }
 
     fn recipe(&mut self, id: &str) -> &Yaml {
         let path = self.root.join("models").join(format!("{id}.yaml"));
-        self.recipes.entry(id.to_owned()).or_insert_with(|| Yaml::read(&std::fs::read_to_string(path).unwrap()).unwrap())
+        self.recipes
+            .entry(id.to_owned())
+            .or_insert_with(|| Yaml::read(&std::fs::read_to_string(path).unwrap()).unwrap())
     }
 }
 
@@ -45,7 +49,8 @@ fn words(value: &Value) -> Vec<String> {
 fn published(value: &Value) -> Published {
     // Upstream prints some values as numbers and some as strings.
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let env = value["env"].as_object().unwrap().iter().map(|(name, value)| (name.clone(), text(value))).collect();
+    let env =
+        value["env"].as_object().unwrap().iter().map(|(name, value)| (name.clone(), text(value))).collect();
     Published { argv: words(&value["argv"]), env }
 }
 
@@ -76,7 +81,8 @@ fn every_published_command_comes_out_equal() {
         }
         upstream.recipe(entry["hf_id"].as_str().unwrap());
         let recipe = &upstream.recipes[entry["hf_id"].as_str().unwrap()];
-        let found = synthesize(&upstream.catalog, recipe, &request(entry, words(&entry["feature_list"]))).unwrap();
+        let found =
+            synthesize(&upstream.catalog, recipe, &request(entry, words(&entry["feature_list"]))).unwrap();
         let same = match found.roles {
             Some(roles) => {
                 roles.prefill == published(&entry["prefill"])
@@ -84,7 +90,8 @@ fn every_published_command_comes_out_equal() {
                     && Some(roles.router.as_str()) == entry["router"].as_str()
             }
             None => {
-                let workers: Vec<Vec<String>> = entry["worker_argvs"].as_array().into_iter().flatten().map(words).collect();
+                let workers: Vec<Vec<String>> =
+                    entry["worker_argvs"].as_array().into_iter().flatten().map(words).collect();
                 found.server == published(entry) && found.workers == workers
             }
         } && entry["image"] == found.image.as_str();
@@ -107,7 +114,13 @@ fn every_way_to_offload_the_kv_cache_comes_out_equal() {
     let (mut equal, mut total) = (0, 0);
     for entry in oracle["entries"].as_array().unwrap() {
         let recipe = upstream.recipe(entry["hf_id"].as_str().unwrap());
-        let features = recipe.get("features").map(Yaml::entries).unwrap_or_default().iter().map(|(name, _)| name.clone()).collect();
+        let features = recipe
+            .get("features")
+            .map(Yaml::entries)
+            .unwrap_or_default()
+            .iter()
+            .map(|(name, _)| name.clone())
+            .collect();
         let request = request(entry, features);
         let recipe = &upstream.recipes[entry["hf_id"].as_str().unwrap()];
         let found = synthesize(&upstream.catalog, recipe, &request).unwrap();

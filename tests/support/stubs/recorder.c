@@ -3,7 +3,7 @@
 // The folder is fixed when it is compiled (-DRECORD='"..."'), because a clean environment has no
 // place for it. Writes NAME.N.argv and NAME.N.env, each entry ended by a zero byte, where NAME is
 // argv[0] without folders. Then, by what its arguments say:
-//   launch_server, trtllm-serve, engine   starts a child, answers 503 twice and then 200 on --port
+//   engine (the name)                     starts a child, answers 503 twice and then 200 on --port
 //   exit=N                                ends with N
 //   sleep=N                               sleeps N seconds
 //   result=PATH                           writes a result file
@@ -89,14 +89,26 @@ int main(int count, char **argv, char **environment) {
         fclose(out);
     }
     if ((text = value(argv, "sleep"))) sleep(atoi(text));
-    int server = !strcmp(name, "engine");
-    for (char **word = argv; *word; word++) server |= strstr(*word, "launch_server") || !strcmp(*word, "trtllm-serve");
+    // A test may say in the file `server` which command line serves (its first three words) and where.
+    char told[4096] = {0}, mine[4096] = {0}, path[8192];
+    int server = !strcmp(name, "engine"), port = 8888;
+    snprintf(path, sizeof path, "%s/server", RECORD);
+    FILE *in = fopen(path, "r");
+    if (in) {
+        if (fscanf(in, "%d %4095[^\n]", &port, told) != 2) return 93;
+        fclose(in);
+        for (int at = 0; at < 3 && argv[at]; at++) {
+            if (at) strncat(mine, " ", sizeof mine - strlen(mine) - 1);
+            strncat(mine, at ? argv[at] : name, sizeof mine - strlen(mine) - 1);
+        }
+        server |= !strcmp(told, mine);
+    }
     if (server && !value(argv, "exit")) {
         // A worker of the engine, in its group: it must not outlive the run either.
         if (!fork()) { signal(SIGTERM, SIG_DFL); execl("/proc/self/exe", "worker", "sleep=1000", (char *)0); _exit(94); }
         if (value(argv, "die")) { sleep(atoi(value(argv, "die"))); return 3; }
-        const char *port = value(argv, "--port");
-        serve(port ? atoi(port) : 8888);
+        const char *given = value(argv, "--port");
+        serve(given && !*told ? atoi(given) : port);
     }
     text = value(argv, "exit");
     return text ? atoi(text) : 0;

@@ -257,7 +257,7 @@ fn parse_integer(text: &str) -> f64 {
     let text = text.trim();
     let end = text
         .char_indices()
-        .find(|(index, c)| !c.is_ascii_digit() && !(*index == 0 && *c == '-'))
+        .find(|(index, c)| !(c.is_ascii_digit() || *index == 0 && *c == '-'))
         .map_or(text.len(), |(index, _)| index);
     text.get(..end).and_then(|digits| digits.parse().ok()).unwrap_or(f64::NAN)
 }

@@ -465,7 +465,7 @@ impl Machine {
                     }
                 }
                 Entry::Getter(name, function) => {
-                    object.set(name, Value::Getter(function.clone(), scope.clone()))
+                    object.set(name, Value::Getter(function.clone(), scope.clone()));
                 }
             }
         }
