@@ -293,9 +293,7 @@ fn compare_server(recipe: &Recipe, row: &Value, plan: &Value, found: &mut Vec<St
         let mut theirs = theirs["env"].as_object().unwrap().clone();
         let mut ours = ours["env"].as_object().unwrap().clone();
         theirs.retain(|name, _| !leaked(name));
-        ours.retain(|name, value| {
-            !leaked(name) && !(name == "HF_HUB_CACHE" && value == "/mnt/hf_hub_cache/")
-        });
+        ours.retain(|name, value| !(leaked(name) || name == "HF_HUB_CACHE" && value == "/mnt/hf_hub_cache/"));
         compare("server's environment", &Value::Object(theirs), &Value::Object(ours), found);
     }
 }

@@ -104,7 +104,7 @@ fn nothing_else_than_the_locked_checkpoint_is_served() {
         (
             "checkpoint-different",
             Box::new(move |bench| {
-                fs::write(path(bench, "config.json"), b"{\"architectures\": [\"Tony\"]}\n").unwrap()
+                fs::write(path(bench, "config.json"), b"{\"architectures\": [\"Tony\"]}\n").unwrap();
             }),
         ),
         ("checkpoint-pointer", Box::new(move |bench| fs::write(path(bench, shard), pointer).unwrap())),

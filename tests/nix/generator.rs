@@ -529,8 +529,8 @@ impl Generator {
         let count = 1 + self.random.below(3);
         for _ in 0..count {
             match self.random.below(if depth == 0 { 6 } else { 11 }) {
-                0..=2 => out.push_str(*self.random.pick(&["a", "b", "ab", "1", "."])),
-                3 => out.push_str(*self.random.pick(&[
+                0..=2 => out.push_str(self.random.pick::<&str>(&["a", "b", "ab", "1", "."])),
+                3 => out.push_str(self.random.pick::<&str>(&[
                     "[ab]",
                     "[^a]",
                     "[a-c]",
@@ -539,13 +539,17 @@ impl Generator {
                     "[]a]",
                     "[a-]",
                 ])),
-                4 => out.push_str(*self.random.pick(&["^", "$", "\\.", "\\*", "-"])),
-                5 => out.push_str(*self.random.pick(&["", "a?", "b*", "a+", "b{2}", "a{1,2}", "b{0,}"])),
+                4 => out.push_str(self.random.pick::<&str>(&["^", "$", "\\.", "\\*", "-"])),
+                5 => {
+                    out.push_str(
+                        self.random.pick::<&str>(&["", "a?", "b*", "a+", "b{2}", "a{1,2}", "b{0,}"]),
+                    );
+                }
                 6..=8 => {
                     out.push('(');
                     self.regex(depth - 1, out);
                     out.push(')');
-                    out.push_str(*self.random.pick(&["", "", "*", "+", "?", "{2}", "{0,1}", "**"]));
+                    out.push_str(self.random.pick::<&str>(&["", "", "*", "+", "?", "{2}", "{0,1}", "**"]));
                 }
                 9 => {
                     self.regex(depth - 1, out);
@@ -553,7 +557,9 @@ impl Generator {
                     self.regex(depth - 1, out);
                 }
                 _ => {
-                    out.push_str(*self.random.pick(&["(", ")", "[", "*", "{", "a{,2}", "[b-a]", "\\w", "|"]))
+                    out.push_str(
+                        self.random.pick::<&str>(&["(", ")", "[", "*", "{", "a{,2}", "[b-a]", "\\w", "|"]),
+                    );
                 }
             }
         }

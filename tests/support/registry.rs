@@ -13,7 +13,8 @@ use super::repository;
 pub struct Registry {
     folder: TempDir,
     port: u16,
-    running: Running,
+    /// Stops the registry when it goes.
+    _running: Running,
 }
 
 impl Registry {
@@ -52,17 +53,12 @@ impl Registry {
         fs::write(&config, text).unwrap();
         let running = Running::start(Command::new(registry).arg("serve").arg(&config));
         wait_for(port);
-        Some(Self { folder, port, running })
+        Some(Self { folder, port, _running: running })
     }
 
     /// Returns `127.0.0.1:port`, as references name it.
     pub fn name(&self) -> String {
         format!("127.0.0.1:{}", self.port)
-    }
-
-    /// Stops the registry.
-    pub fn stop(&mut self) {
-        self.running.kill();
     }
 
     /// Returns the file that holds a blob.
