@@ -255,7 +255,7 @@ fn instructions(ours: &Peer, inputs: &[(String, PathBuf, usize)]) {
             before.lines().find_map(|line| line.strip_prefix(&format!("{name}: "))?.parse::<f64>().ok());
         match old {
             Some(old) => {
-                println!("{line} million, {:+.1} % since last kept", (count / 1e6 / old - 1.0) * 100.0)
+                println!("{line} million, {:+.1} % since last kept", (count / 1e6 / old - 1.0) * 100.0);
             }
             None => println!("{line} million"),
         }
