@@ -204,14 +204,16 @@ fn every_slug_is_used_and_has_its_page_and_every_page_has_its_slug() {
 fn nothing_of_the_machine_that_made_it_is_in_the_project() {
     let listed = Command::new("git").args(["ls-files"]).current_dir(repository()).output();
     let Ok(listed) = listed else { return println!("skipped, there is no git") };
-    // Put together here, so that this file is not found.
+    // Put together here, so that this file is not found. A data set of upstream's has one of the
+    // words in its name.
+    let theirs = ["with_sub", "agents"].concat();
     let forbidden =
         [["/wo", "rk/"], [".libr", "ary"], ["sub", "agent"], ["/tmp/", "ifx"]].map(|parts| parts.concat());
     for name in String::from_utf8_lossy(&listed.stdout).lines().filter(|name| *name != "Cargo.lock") {
         let Ok(text) = fs::read_to_string(repository().join(name)) else { continue };
         for word in &forbidden {
-            // `runs-on: /work/…` is a path of containers; only the folder of this kind is meant.
-            let line = text.lines().position(|line| line.contains(word.as_str()));
+            let line = 
+                text.lines().position(|line| line.replace(&theirs, "").contains(word.as_str()));
             assert_eq!(line, None, "{name} names `{word}`");
         }
     }

@@ -15,8 +15,7 @@ let
     harness = harness.source;
   };
 
-  # Three tokens are drafted at a time, and one where attention is split: there the batches are
-  # large, and verification has no idle arithmetic to use.
+  # Three tokens are drafted at a time, and one where attention is split.
   mtp = {
     speculative = { dpAttn, ... }: {
       method = "mtp";
@@ -154,13 +153,12 @@ in
         inherit args;
         config = config {
           graphs = conc;
-          # Four GPUs have less room beside the weights for what long prompts need.
           kvFraction = if long && tp == 4 then 0.75 else 0.8;
           moe = "TRTLLM";
         } point
         // when (short && busy) { batch_wait_timeout_iters = 40; batch_wait_max_tokens_ratio = 0.8; }
         // when ((short || long) && busy) (trtllm.piecewiseGraphs (trtllm.capturesToTheEnd args.max_num_tokens));
-        # The layers of the model itself, without those that draft: they take memory, and nobody asks them.
+        # Upstream's way around running out of memory, meant to go again.
         env = { TLLM_OVERRIDE_LAYER_NUM = 61; };
       });
   };
@@ -216,7 +214,6 @@ in
     serve = trtllm.serve { file = "dsr1-fp8-mtp.yml"; } ({ isl, dpAttn, ... }@point: {
       args = draftingArgs (h200Batch point) point;
       config = h200Config point // trtllm.speculation point;
-      # Long prompts of all ranks at once would leave memory in pieces too small to use.
       env = { PYTHONNOUSERSITE = 1; } // when (isl == 8192 && dpAttn) { PYTORCH_CUDA_ALLOC_CONF = "max_split_size_mb:8192"; };
     });
   };

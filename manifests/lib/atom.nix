@@ -40,7 +40,7 @@ in
     {
       program = [ "python3" "-m" "atom.entrypoints.openai_server" ];
       args = address point // parallelism point // precision point // speculation point // mine.args;
-      # The engine is one process a GPU: more threads in each take the cores from one another.
+      # As upstream starts it; why is not said there.
       env = { OMP_NUM_THREADS = 1; } // (mine.env or { });
       ready = "/health";
     };

@@ -25,7 +25,7 @@ rec {
   traces = "semianalysis_cc_traces_weka_062126_256k";
   earlierTraces = "semianalysis_cc_traces_weka_with_subagents_256k";
 
-  # Concurrency counts live session trees; their subagents need room, while graphs of more than 64
+  # Concurrency counts live session trees; their branches need room, while graphs of more than 64
   # sequences would cost memory that long contexts need.
   admission = { conc, ... }: {
     max-running-requests = 2 * conc;

@@ -1,6 +1,5 @@
 # Qwen3.5-397B-A17B NVFP4 on TensorRT-LLM, 8192 tokens in and 1024 out, plain and with its own MTP
-# head. It stays on the first
-# NVFP4 checkpoint; the second is SGLang's.
+# head. It stays on the first NVFP4 checkpoint; the second is SGLang's.
 let
   inherit (import ../lib/numbers.nix) max table;
   qwen = import ../lib/models/qwen3.5.nix;
@@ -89,8 +88,7 @@ let
     dtype = "fp8";
   };
 
-  # How long requests wait for company: where attention is split, until all ranks have some; else
-  # until their prompts fill `tokensRatio` of a step.
+  # How long requests wait for others to be batched with.
   batching = { tokensRatio }: { dpAttn, ... }:
     if dpAttn then
       {
