@@ -212,8 +212,7 @@ fn nothing_of_the_machine_that_made_it_is_in_the_project() {
     for name in String::from_utf8_lossy(&listed.stdout).lines().filter(|name| *name != "Cargo.lock") {
         let Ok(text) = fs::read_to_string(repository().join(name)) else { continue };
         for word in &forbidden {
-            let line = 
-                text.lines().position(|line| line.replace(&theirs, "").contains(word.as_str()));
+            let line = text.lines().position(|line| line.replace(&theirs, "").contains(word.as_str()));
             assert_eq!(line, None, "{name} names `{word}`");
         }
     }
