@@ -1,5 +1,6 @@
 # DeepSeek-R1-0528 on SGLang and NVIDIA's GPUs, 8192 tokens in and 1024 out, plain and with its own MTP head.
 let
+  inherit (import ../lib/numbers.nix) table;
   model = import ../lib/models/deepseek-r1.nix;
   sglang = import ../lib/sglang.nix;
   harness = import ../lib/harness.nix;
@@ -120,7 +121,7 @@ let
   # Short prompts leave room for twice as many sequences.
   h200 = { isl, osl, ... }@point:
     let
-      sequences = if isl == 1024 && osl == 1024 then 512 else 256;
+      sequences = table { key = "${toString isl}/${toString osl}"; rows = { "1024/1024" = 512; }; otherwise = 256; };
     in
     sglang.contextOfEvaluations point // {
       disable-radix-cache = true;

@@ -15,7 +15,7 @@ let
   };
 
   precision = { quantization, ... }:
-    if quantization == null then { } else { kv_cache_dtype = quantization.kvCache; };
+    { kv_cache_dtype = quantization.kvCache; };
 
   # A depth of one is the engine's own and need not be said.
   speculation = { speculative, ... }:
