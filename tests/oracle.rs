@@ -34,6 +34,11 @@ const ALLOWED: &[(&str, &str)] = &[
     ("staged", "a download of a staged path stands for the checkpoint's repository at its commit"),
     ("client marker", "the recorder writes AIPERF before the client's own words"),
     ("no realpath", "the recorder had no `realpath`, so one launcher's container has no image in its record"),
+    ("probe", "upstream asks pip for its help before some installations, which installs nothing"),
+    (
+        "sidecars",
+        "those of one kind start together and were written down as they came; a router's installation is an installation",
+    ),
     ("eval", "the record has the arguments of a library call; framework and port are compared"),
 ];
 
@@ -353,7 +358,24 @@ fn compare_client(row: &Value, plan: &Value, found: &mut Vec<String>) {
 }
 
 fn compare_rest(row: &Value, plan: &Value, staged: BTreeMap<&str, &str>, found: &mut Vec<String>) {
-    compare("sidecars", &row["sidecars"], &json!(steps(plan, "sidecar")), found);
+    // Where the router is an installation of its own, the recorder wrote that as one more sidecar.
+    let is_install = |argv: &Value| words(argv).iter().any(|word| word == "pip");
+    let (their_installs, theirs): (Vec<&Value>, Vec<&Value>) = row["sidecars"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|sidecar| &sidecar["argv"])
+        .partition(|argv| is_install(argv));
+    // Those of one kind start together, and the recorder wrote them as they came.
+    let sorted = |of: Vec<&Value>| -> Vec<String> {
+        let mut all: Vec<String> =
+            of.iter().map(|argv| json!(engine::canonical_plain(&words(argv))).to_string()).collect();
+        all.sort();
+        all
+    };
+    let ours = ["router", "kv-store", "sidecar"].iter().flat_map(|kind| steps(plan, kind));
+    let ours: Vec<&Value> = ours.map(|step| &step["argv"]).collect();
+    compare("sidecars", &json!(sorted(theirs)), &json!(sorted(ours)), found);
     let mut theirs: Vec<_> = row["downloads"].as_array().unwrap().iter().map(words).collect();
     for download in &mut theirs {
         if let Some(id) = download.get(1).and_then(|path| staged.get(path.as_str())) {
@@ -373,8 +395,16 @@ fn compare_rest(row: &Value, plan: &Value, staged: BTreeMap<&str, &str>, found: 
         words.sort();
         words
     };
-    let theirs: Vec<_> = row["pip"].as_array().unwrap().iter().map(sorted).collect();
-    let ours: Vec<_> = ours.into_iter().map(sorted).collect();
+    // Upstream asks pip what it can do before it installs; that installs nothing.
+    let asked = |argv: &&Value| words(argv).iter().any(|word| word == "--help");
+    let mut theirs: Vec<_> =
+        row["pip"].as_array().unwrap().iter().filter(|argv| !asked(argv)).map(sorted).collect();
+    let mut ours: Vec<_> = ours.into_iter().map(sorted).collect();
+    if !their_installs.is_empty() {
+        theirs.extend(their_installs.into_iter().map(sorted));
+        theirs.sort();
+        ours.sort();
+    }
     compare("pip", &json!(theirs), &json!(ours), found);
     let yaml = |text: &Value| -> Value { serde_saphyr::from_str(text.as_str().unwrap()).unwrap() };
     let theirs: Map<String, Value> =

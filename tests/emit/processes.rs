@@ -6,7 +6,7 @@ use recipe::plan::{File, Hole, Mode, Ready, Role, Word};
 
 use super::plans::{self, Case, group, word, words};
 use super::quoting::Hostile;
-use super::run::{Bench, Call, port, said};
+use super::run::{Bench, Call, port, ports, said};
 
 /// Returns the environment as the plan declares it, beside what a process needs.
 fn declared(call: &Call, bench: &Bench) -> Vec<String> {
@@ -148,6 +148,64 @@ fn any_text_of_a_manifest_reaches_its_process_unchanged() {
     assert!(!bench.path("workspace/pwned").exists());
     // The evidence is JSON whatever the texts are, and says them unchanged.
     assert_eq!(bench.evidence()["processes"][0]["argv"], serde_json::json!(engine.argv));
+}
+
+#[test]
+fn a_secret_is_in_the_environment_of_a_process_and_on_no_command_line() {
+    let bench = Bench::with_stubs();
+    let lines = bench.text("record/env-argv");
+    bench
+        .program("env", &format!("#!/bin/sh\nprintf '%s\\n' \"$*\" >>'{lines}'\nexec /usr/bin/env \"$@\"\n"));
+    let script = on_slurm(&bench, port()).script();
+    let output = dirty(&mut bench.command(&script.text)).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let [engine] = &bench.calls("engine")[..] else { panic!("{}", said(&output)) };
+    assert!(engine.env.contains(&"HF_TOKEN=hf_secret".to_owned()), "{:?}", engine.env);
+    let lines = std::fs::read_to_string(lines).unwrap();
+    assert!(lines.contains("ENGINE_MODE=fast") && !lines.contains("hf_secret"), "{lines}");
+}
+
+#[test]
+fn a_router_stands_between_the_engine_and_its_clients_and_stores_stand_before_it() {
+    let bench = Bench::with_stubs();
+    for name in ["router", "store"] {
+        std::fs::copy(bench.path("bin/engine"), bench.path("bin").join(name)).unwrap();
+    }
+    let first = ports(4);
+    let mut case = on_slurm(&bench, first);
+    let beside = |role, name: &str, port: u16, after| {
+        let port = port.to_string();
+        let ready = Ready::Tcp { port: Word::from(port.as_str()) };
+        let mut group = group(role, name, words(&[name, "--port", &port, "serve=yes"]), &[], ready, after);
+        group.critical = true;
+        group
+    };
+    case.prepend(beside(Role::KvStore, "store", first + 2, vec![]));
+    case.prepend(beside(Role::KvStore, "store", first + 1, vec![]));
+    // The engine waits for both; the router for the engine; the client for all.
+    case.plan.groups[2].after = vec![0, 1];
+    case.plan.groups.insert(3, beside(Role::Router, "router", first + 3, vec![2]));
+    case.plan.finish += 1;
+    let output = bench.run(&case.script().text);
+    assert!(output.status.success(), "{}", said(&output));
+    let said = said(&output);
+    let at = |what: &str| said.find(what).unwrap_or_else(|| panic!("no `{what}` in {said}"));
+    assert!(at("store-2 started") < at("store is ready") && at("store-2 is ready") < at("server started"));
+    assert!(at("server is ready") < at("router started") && at("router is ready") < at("client started"));
+}
+
+#[test]
+fn the_run_stops_when_its_router_dies() {
+    let bench = Bench::with_stubs();
+    bench.program("router", "#!/bin/sh\nexit 7\n");
+    let mut case = on_slurm(&bench, port());
+    let ready = Ready::Tcp { port: Word::from(port().to_string()) };
+    let mut router = group(Role::Router, "router", words(&["router"]), &[], ready, vec![0]);
+    router.critical = true;
+    case.plan.groups.insert(1, router);
+    case.plan.finish += 1;
+    let output = bench.run(&case.script().text);
+    assert!(said(&output).contains("router ended with 7 before it was ready"), "{}", said(&output));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::facts;
 use crate::inject;
 use crate::matrix::Job;
 use crate::plan::{File, Group, Mode, Parallel, Phase, Plan, Pool, Rank, Ready, Replica, Role, Seat, Word};
-use crate::process::{self, Process};
+use crate::process::{self, Beside, Process};
 use crate::recipe::{Download, Recipe, Speculation, Speculative};
 use crate::schema;
 use crate::target::{Hardware, Placement, Target};
@@ -147,7 +147,7 @@ pub(crate) fn ask(
     };
     let point = caller.set(values, out)?;
     let server = caller.call(&recipe.serve, point, out);
-    let server = server.and_then(|tree| process::process(&tree, "the server", out));
+    let server = server.and_then(|tree| process::server(&tree, out));
     let last = match (mode, &recipe.eval) {
         (Mode::Throughput, _) => caller.call(&recipe.client, point, out),
         (Mode::Eval, Some(eval)) => caller.call(eval, point, out),
@@ -205,18 +205,23 @@ pub(crate) fn seat(
     let mut stages = Stages { passed: &cluster.passed, parallel: job.point.parallel, groups: Vec::new() };
     stages.downloads(binding, speculative.as_ref());
     if let Some(meter) = &cluster.meter {
-        stages.beside(meter.clone());
+        stages.meter(meter.clone());
     }
-    let files: Vec<File> = server.files.iter().chain(&last.files).cloned().collect();
-    let group = stages.server(&mut server, &binding.port);
+    let mut files = std::mem::take(&mut server.files);
+    stages.tools(&mut server, "install");
+    let (routers, stores): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut server.beside).into_iter().partition(|beside| beside.role == Role::Router);
+    stages.together(stores, &mut files);
+    let port = server.port.clone().unwrap_or_else(|| binding.port.clone());
+    let group = stages.server(&mut server, port);
+    stages.together(routers, &mut files);
+    files.append(&mut last.files);
     stages.packages(recipe);
     for install in &recipe.installs {
         let install = process::process(install, "an installation", out)?;
         stages.stage("packages", "install", install);
     }
-    for tool in std::mem::take(&mut last.tools) {
-        stages.stage("tools", "stage", tool);
-    }
+    stages.tools(&mut last, "stage");
     let finish = stages.last(last, mode);
     let groups = stages.groups;
     let mut row = job.row.clone();
@@ -378,17 +383,42 @@ impl Stages<'_> {
         }
     }
 
-    fn beside(&mut self, meter: Process) {
+    fn meter(&mut self, meter: Process) {
         self.push(Role::Meter, "meter", "meter", meter, 0, Ready::Started);
     }
 
+    /// Adds what must have ended before a process starts.
+    fn tools(&mut self, process: &mut Process, kind: &str) {
+        for tool in std::mem::take(&mut process.tools) {
+            self.stage("tools", kind, tool);
+        }
+    }
+
+    /// Adds processes that start one after the other and wait for none of each other.
+    fn together(&mut self, all: Vec<Beside>, files: &mut Vec<File>) {
+        let mut all = all;
+        for beside in &mut all {
+            files.append(&mut beside.process.files);
+            self.tools(&mut beside.process, "install");
+        }
+        let first = self.groups.len();
+        for Beside { role, port, process } in all {
+            let name = match role {
+                Role::Router => "router",
+                Role::KvStore => "kv-store",
+                _ => "sidecar",
+            };
+            let ready = ready(&process, port);
+            let index = self.push(role, name, name, process, 0, ready);
+            if let Some(group) = self.groups.get_mut(index) {
+                group.after.truncate(first);
+            }
+        }
+    }
+
     /// Adds the server; what rules need of it stays with the caller.
-    fn server(&mut self, server: &mut Process, port: &Word) -> usize {
-        let port = port.clone();
-        let ready = match &server.ready {
-            Some(path) => Ready::Http { port, path: path.clone() },
-            None => Ready::Tcp { port },
-        };
+    fn server(&mut self, server: &mut Process, port: Word) -> usize {
+        let ready = ready(server, port);
         let gpus = self.parallel.gpus();
         let process = Process {
             argv: std::mem::take(&mut server.argv),
@@ -416,6 +446,14 @@ impl Stages<'_> {
             Mode::Eval => (Role::Eval, "eval"),
         };
         self.push(role, name, name, process, 0, Ready::Ended)
+    }
+}
+
+/// Returns when a process that listens counts as ready.
+fn ready(process: &Process, port: Word) -> Ready {
+    match &process.ready {
+        Some(path) => Ready::Http { port, path: path.clone() },
+        None => Ready::Tcp { port },
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use diag::{Diagnostic, Diagnostics, Span, slugs};
 
 use crate::command::{self, Given, Spelling};
-use crate::plan::{File, Word};
+use crate::plan::{File, Role, Word};
 use crate::schema::{self, Record};
 use crate::tree::{Node, Tree};
 use crate::words::{json_word, word};
@@ -37,10 +37,25 @@ pub struct Process {
     pub ready: Option<String>,
     /// Processes that must have ended before it starts, such as installations.
     pub tools: Vec<Process>,
+    /// The port that it listens on, where that is not the one that clients use.
+    pub port: Option<Word>,
+    /// Processes that run beside it.
+    pub beside: Vec<Beside>,
     /// What an evaluator is called.
     pub framework: Option<String>,
     /// Where it was written.
     pub at: Option<Span>,
+}
+
+/// A process that runs beside a server.
+#[derive(Clone, Debug)]
+pub struct Beside {
+    /// What it does: a router, a KV store, or anything else that runs beside.
+    pub role: Role,
+    /// The port that it listens on.
+    pub port: Word,
+    /// What runs.
+    pub process: Process,
 }
 
 impl Process {
@@ -51,11 +66,47 @@ impl Process {
     }
 }
 
+/// What every process may say.
 const FIELDS: &[&str] = &["wrappers", "program", "args", "env", "files", "ready", "tools", "framework"];
 
-/// Reads what `serve`, `client` or `eval` returned.
+/// What a server may say too.
+const OF_SERVERS: &[&str] = &["port", "beside"];
+
+/// What is said of a process beside a server.
+const OF_BESIDE: &[&str] = &["role", "port"];
+
+/// Reads what `client` or `eval` returned, or another process that does not serve.
 pub(crate) fn process(tree: &Tree, what: &'static str, out: &mut Diagnostics) -> Option<Process> {
-    let record = Record::open(tree, what, FIELDS, out)?;
+    read(&Record::open(tree, what, FIELDS, out)?, tree, out)
+}
+
+/// Reads what `serve` returned.
+pub(crate) fn server(tree: &Tree, out: &mut Diagnostics) -> Option<Process> {
+    let record = Record::open(tree, "the server", &[FIELDS, OF_SERVERS].concat(), out)?;
+    let mut server = read(&record, tree, out)?;
+    let before = out.iter().count();
+    server.port = record.optional("port", out, word);
+    let beside = record.optional("beside", out, |tree, name, out| schema::list(tree, name, out, beside));
+    server.beside = beside.unwrap_or_default();
+    (out.iter().count() == before).then_some(server)
+}
+
+fn beside(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Beside> {
+    let record = Record::open(tree, "a process beside the server", &[FIELDS, OF_BESIDE].concat(), out)?;
+    let role = record.required("role", out, |tree, name, out| {
+        schema::choice(
+            tree,
+            name,
+            &[("router", Role::Router), ("kv-store", Role::KvStore), ("sidecar", Role::Sidecar)],
+            out,
+        )
+    });
+    let port = record.required("port", out, word);
+    let process = read(&record, tree, out);
+    Some(Beside { role: role?.value, port: port?, process: process? })
+}
+
+fn read(record: &Record<'_>, tree: &Tree, out: &mut Diagnostics) -> Option<Process> {
     let before = out.iter().count();
     let mut process = Process { at: tree.at, ..Process::default() };
     let wrappers = record.optional("wrappers", out, |tree, name, out| schema::list(tree, name, out, wrapper));

@@ -118,6 +118,46 @@ fn a_file_is_written_as_yaml_that_reads_the_same() {
 }
 
 #[test]
+fn what_runs_beside_a_server_starts_before_it_and_a_router_after_it() {
+    let text = "let base = import ./lib/base.nix; in { \"one\" = base // { serve = { port, ... }@point: \
+         base.serve point // { port = port + 1; tools = [ { program = [ \"get\" \"it\" ]; } ]; beside = [ \
+         { role = \"router\"; program = [ \"spread\" ]; args = { inherit port; }; inherit port; ready = \"/up\"; } \
+         { role = \"kv-store\"; program = [ \"keep\" ]; port = 5555; tools = [ { program = [ \"get\" \"keep\" ]; } ]; } \
+         { role = \"sidecar\"; program = [ \"sit\" ]; port = 5556; } ]; }; }; }";
+    with(&[("manifests/one.nix", text)], |session, corpus, found| {
+        assert!(found.is_empty(), "{found:?}");
+        let checked = check(session, corpus, &Known::default());
+        assert!(checked.diagnostics.is_empty(), "{:?}", checked.diagnostics);
+        let groups = &checked.plans[0].groups;
+        let order: Vec<(&str, usize)> =
+            groups.iter().map(|group| (group.kind.as_str(), group.after.len())).collect();
+        // Stores and sidecars wait for the installations, not for each other.
+        assert_eq!(
+            order,
+            [
+                ("download", 0),
+                ("install", 1),
+                ("install", 2),
+                ("kv-store", 3),
+                ("sidecar", 3),
+                ("server", 5),
+                ("router", 6),
+                ("client", 7)
+            ]
+        );
+        let port = |index: usize| groups[index].replicas[0].ranks[0].ports["http"].as_text();
+        assert_eq!([port(3), port(5), port(6)], [Some("5555"), Some("8889"), Some("8888")]);
+    });
+    let wrong = one(
+        "{ serve = point: base.serve point // { beside = [ { role = \"rooter\"; program = [ \"x\" ]; } ]; }; }",
+    );
+    assert_eq!(
+        wrong,
+        ["missing-field { role = \"rooter\"; program = [ \"x\" ]; }", "unknown-choice \"rooter\""]
+    );
+}
+
+#[test]
 fn a_point_outside_the_search_space_is_planned_like_any_other() {
     with(&[("manifests/one.nix", "{ \"one\" = import ./lib/base.nix; }")], |session, corpus, _| {
         let recipe = &corpus.recipes[0];

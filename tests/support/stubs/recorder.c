@@ -3,7 +3,7 @@
 // The folder is fixed when it is compiled (-DRECORD='"..."'), because a clean environment has no
 // place for it. Writes NAME.N.argv and NAME.N.env, each entry ended by a zero byte, where NAME is
 // argv[0] without folders. Then, by what its arguments say:
-//   engine (the name)                     starts a child, answers 503 twice and then 200 on --port
+//   engine (the name), serve=yes          starts a child, answers 503 twice and then 200 on --port
 //   exit=N                                ends with N
 //   sleep=N                               sleeps N seconds
 //   result=PATH                           writes a result file
@@ -91,7 +91,7 @@ int main(int count, char **argv, char **environment) {
     if ((text = value(argv, "sleep"))) sleep(atoi(text));
     // A test may say in the file `server` which command line serves (its first three words) and where.
     char told[4096] = {0}, mine[4096] = {0}, path[8192];
-    int server = !strcmp(name, "engine"), port = 8888;
+    int server = !strcmp(name, "engine") || value(argv, "serve"), port = 8888;
     snprintf(path, sizeof path, "%s/server", RECORD);
     FILE *in = fopen(path, "r");
     if (in) {

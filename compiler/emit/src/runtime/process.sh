@@ -3,8 +3,11 @@
 # A process gets what its plan declares, and from outside only: what the image defines (the image
 # is pinned, so this is too), HOME, and the variables by which a scheduler shows a job its GPUs.
 # What the plan says must not be set is not, wherever it would come from.
+#
+# What else the shell would pass on is taken away name by name: that leaves a secret where it is,
+# and puts it on no command line.
 compose_environment() {
-  local name
+  local name pair kept=" "
   environment=()
   inherited=()
   for name in $given_image_variables PATH HOME LD_LIBRARY_PATH \
@@ -13,12 +16,19 @@ compose_environment() {
       inherited+=("$name=${!name}")
     fi
   done
-  environment=(${inherited[@]+"${inherited[@]}"} ${declared[@]+"${declared[@]}"})
   for name in ${secrets[@]+"${secrets[@]}"}; do
     if [[ -v $name ]]; then
-      environment+=("$name=${!name}")
+      export "${name?}"
+      kept+="$name "
     fi
   done
+  while IFS= read -r -d '' pair; do
+    name=${pair%%=*}
+    if [[ -n $name && $kept != *" $name "* ]]; then
+      environment+=("--unset=$name")
+    fi
+  done < <(env -0)
+  environment+=("--unset=_" ${inherited[@]+"${inherited[@]}"} ${declared[@]+"${declared[@]}"})
 }
 
 # start NAME KIND CRITICAL: starts the process that the arrays describe, in a process group of its own.
@@ -47,7 +57,7 @@ start() {
   text+=',"log":'$REPLY
   process_texts+=("$text")
   set -m
-  env -i "${environment[@]}" "${argv[@]}" >"$log" 2>&1 </dev/null &
+  env "${environment[@]}" "${argv[@]}" >"$log" 2>&1 </dev/null &
   process_pids+=("$!")
   set +m
   started=$((${#process_pids[@]} - 1))
