@@ -11,5 +11,6 @@ let
   };
 in
 {
+  deepseekV4Mtp = committed "dsv4_mtp.yaml";
   qwen35Mtp = committed "qwen3.5_mtp.yaml";
 }
