@@ -140,8 +140,9 @@ in
     revision = "main";
   };
 
-  # Questions with one right answer each, asked greedily through the chat endpoint.
-  lmEval = { task ? "gsm8k" }: { model, port, workspace, conc, run, ... }@point:
+  # Questions with one right answer each, asked greedily through the chat endpoint: as many at once
+  # as requests are measured, or `concurrent`.
+  lmEval = { task ? "gsm8k", concurrent ? null }: { model, port, workspace, conc, run, ... }@point:
   let
     context = evalContext point;
   in
@@ -159,7 +160,7 @@ in
         api_key = "EMPTY";
         eos_string = "</s>";
         max_retries = 5;
-        num_concurrent = conc;
+        num_concurrent = if concurrent == null then conc else concurrent;
         timeout = 1800;
         tokenized_requests = "False";
         max_length = context;

@@ -8,22 +8,10 @@ let
     revision = "main";
     # Stated until a lock reads them from the checkpoint itself; a pin that contradicts them is an error.
     facts = {
-      context = {
-        value = 1048576;
-        source = config "max_position_embeddings";
-      };
-      heads = {
-        value = 128;
-        source = config "num_attention_heads";
-      };
-      kvHeads = {
-        value = 1;
-        source = config "num_key_value_heads";
-      };
-      experts = {
-        value = 384;
-        source = config "n_routed_experts";
-      };
+      context = { value = 1048576; source = config "max_position_embeddings"; };
+      heads = { value = 128; source = config "num_attention_heads"; };
+      kvHeads = { value = 1; source = config "num_key_value_heads"; };
+      experts = { value = 384; source = config "n_routed_experts"; };
     };
     # What upstream's acceptance lengths say of its traffic.
     thinking = true;
@@ -32,12 +20,8 @@ in
 {
   # One checkpoint, of FP4 experts and all the rest in FP8. It is called by what the experts are
   # computed in: GPUs that know no FP4 widen them.
-  fp4 = pro // {
-    precision = "fp4";
-  };
-  fp8 = pro // {
-    precision = "fp8";
-  };
+  fp4 = pro // { precision = "fp4"; };
+  fp8 = pro // { precision = "fp8"; };
 
   # Where upstream publishes how vLLM serves it.
   vllmCookbook = {
@@ -48,9 +32,7 @@ in
 
   # How the serving client writes its prompts where they have to read like a conversation: the
   # checkpoint brings an encoding in place of a chat template.
-  conversation = {
-    dsv4 = true;
-  };
+  conversation = { dsv4 = true; };
 
   # How vLLM reads the model's prompts and its reasoning.
   vllmReaders = {
