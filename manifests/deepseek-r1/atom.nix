@@ -23,6 +23,7 @@ let
 
   plain = atom.serve (point: {
     args = context point // { block-size = 16; };
+    env = atom.oneThread;
   });
 in
 {
@@ -43,7 +44,7 @@ in
     scenarios = fixedSequence [ { tp = 8; conc = { from = 4; to = 256; }; } ];
     serve = atom.serve (point: {
       args = context point;
-      env = { AMDGCN_USE_BUFFER_OPS = 1; };
+      env = atom.oneThread // { AMDGCN_USE_BUFFER_OPS = 1; };
     });
   };
 
@@ -54,18 +55,15 @@ in
     serve = plain;
   };
 
-  # Experts are spread only where attention is, and the context is the checkpoint's own.
+  # The context is the checkpoint's own.
   "dsr1-fp8-mi355x-atom-mtp" = base // {
     image = "rocm/atom:rocm7.2.4_ubuntu24.04_py3.12_pytorch_release_2.10.0_atom0.1.3";
     model = model.fp8;
     speculative = { method = "mtp"; steps = 3; };
     scenarios = fixedSequence [ { tp = 8; conc = { from = 4; to = 256; }; } ];
-    serve = atom.serve ({ ep, dpAttn, ... }@point: {
-      args = atom.contextOfEvaluations point // {
-        enable-expert-parallel = dpAttn && ep > 1;
-        enable-dp-attention = dpAttn;
-        no-enable_prefix_caching = true;
-      };
+    serve = atom.serve (point: {
+      args = atom.contextOfEvaluations point // atom.splitAttention point // { no-enable_prefix_caching = true; };
+      env = atom.oneThread;
     });
   };
 }

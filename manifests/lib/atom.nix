@@ -1,10 +1,10 @@
 # ATOM, AMD's own engine: how the facts that belong to no engine become its options.
 let
   inherit (import ./harness.nix) evalContext;
-  inherit (import ./numbers.nix) table;
+  inherit (import ./numbers.nix) table when;
 
   address = { port, model, ... }: {
-    model = model.name;
+    model = model.path;
     server-port = port;
   };
 
@@ -32,18 +32,27 @@ let
       };
 in
 {
-  # Makes `serve` of a recipe's own part: a function from the point to { args, env }.
+  # Makes `serve` of a recipe's own part: a function from the point to { args, env }, and `python`
+  # where that is started in another way.
   serve = own: point:
     let
       mine = own point;
     in
     {
-      program = [ "python3" "-m" "atom.entrypoints.openai_server" ];
+      program = (mine.python or [ "python3" ]) ++ [ "-m" "atom.entrypoints.openai_server" ];
       args = address point // parallelism point // precision point // speculation point // mine.args;
-      # As upstream starts it; why is not said there.
-      env = { OMP_NUM_THREADS = 1; } // (mine.env or { });
+      env = mine.env or { };
       ready = "/health";
     };
+
+  # As upstream starts some recipes; why is not said there.
+  oneThread = { OMP_NUM_THREADS = 1; };
+
+  # Attention is split by requests, and experts are spread only where it is.
+  splitAttention = { ep, dpAttn, ... }: {
+    enable-dp-attention = dpAttn;
+    enable-expert-parallel = dpAttn && ep > 1;
+  };
 
   # Short answers to short prompts leave the context to the engine, which takes the checkpoint's
   # own; everything else has room to spare.
@@ -57,4 +66,21 @@ in
 
   contextOfEvaluations = { mode, ... }@point:
     if mode == "eval" then { max-model-len = evalContext point; } else { };
+
+  # Concurrency counts live session trees, whose branches come in bursts.
+  admission = { conc, ... }: { max-num-seqs = 2 * conc; };
+
+  # LMCache keeps evicted KV blocks in the host's memory, `perRank` GB for each rank.
+  lmcache = { perRank }: { kvOffload, ... }: when (kvOffload != null) {
+    PYTHONHASHSEED = 0;
+    LMCACHE_LOCAL_CPU = "True";
+    LMCACHE_MAX_LOCAL_CPU_SIZE = perRank;
+    LMCACHE_CHUNK_SIZE = 256;
+  };
+  connector = { kvOffload, ... }: when (kvOffload != null) {
+    kv-transfer-config = { kv_connector = "lmcache_offload"; kv_role = "offload"; };
+  };
+
+  # How the names of the engine's metrics begin.
+  metrics = "atom:";
 }

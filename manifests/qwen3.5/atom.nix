@@ -20,6 +20,7 @@ let
         gpu-memory-utilization = 0.9;
         trust-remote-code = true;
       };
+      env = atom.oneThread;
     });
   };
 
