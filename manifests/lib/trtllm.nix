@@ -21,7 +21,7 @@ in
           ];
         }
       ];
-      program = [ "trtllm-serve" model.name ];
+      program = [ "trtllm-serve" model.path ];
       args = {
         inherit port;
         trust_remote_code = true;
@@ -38,11 +38,28 @@ in
   longest = { least ? 0 }: { isl, osl, mode, ... }@point:
     if mode == "eval" then evalContext point else max (isl + osl + 256) least;
 
-  # Drafting by layers of the model itself.
+  # As upstream starts its newer recipes; why is not said there.
+  newer = {
+    TRTLLM_SERVER_DISABLE_GC = 1;
+    TRTLLM_WORKER_DISABLE_GC = 1;
+    NCCL_GRAPH_MIXING_SUPPORT = 0;
+    MIMALLOC_PURGE_DELAY = 0;
+    PYTORCH_CUDA_ALLOC_CONF = "expandable_segments:True";
+  };
+
+  # Drafting by so many layers of the model itself, as older recipes say it.
   speculation = { speculative, ... }: {
     speculative_config = {
       decoding_type = speculative.algorithm;
       num_nextn_predict_layers = speculative.steps;
+    };
+  };
+
+  # Drafting by the model's own layers, or by a model of its own.
+  drafting = { speculative, ... }: {
+    speculative_config = {
+      decoding_type = speculative.algorithm;
+      max_draft_len = speculative.steps;
     };
   };
 
