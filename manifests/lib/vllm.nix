@@ -1,8 +1,10 @@
 # vLLM: how the facts that belong to no engine become its options.
 let
   inherit (import ./harness.nix) evalContext;
+  inherit (import ./numbers.nix) table when;
+  inherit (import ./words.nix) word portAfter;
 
-  address = { port, ... }: {
+  address = port: {
     host = "0.0.0.0";
     inherit port;
     trust-remote-code = true;
@@ -30,19 +32,64 @@ let
   speculation = { speculative, ... }: {
     speculative-config = if speculative == null then null else drafting speculative;
   };
-in
-{
-  # Makes `serve` of a recipe's own part: a function from the point to { args, env }.
-  serve = own: { model, ... }@point:
+
+  serveAt = port: own: { model, ... }@point:
     let
       mine = own point;
     in
     {
       program = [ "vllm" "serve" model.path ];
-      args = address point // parallelism point // precision point // speculation point // mine.args;
+      args = address port // parallelism point // precision point // speculation point // mine.args;
       env = mine.env or { };
       ready = "/health";
     };
+
+  # Where a router stands before the ranks, clients talk to it, and it talks to the engine next door.
+  enginePort = { port, dpAttn, ... }: if dpAttn then portAfter 1 port else port;
+
+  # Gives each conversation a rank and keeps it there: what the rank remembers of it is used again.
+  router = { version }: { port, tp, ... }@point: {
+    role = "router";
+    inherit port;
+    ready = "/health";
+    program = [ "vllm-router" ];
+    args = {
+      worker-urls = word [ "http://localhost:" (enginePort point) ];
+      policy = "consistent_hash";
+      intra-node-data-parallel-size = tp;
+      host = "0.0.0.0";
+      inherit port;
+      prometheus-host = "127.0.0.1";
+      prometheus-port = portAfter 10000 port;
+      # Agents' requests may wait for hours, and one that failed is a result.
+      request-timeout-secs = 14400;
+      disable-retries = true;
+    };
+    tools = [ (installed [ "vllm-router==${version}" ]) ];
+  };
+
+  installed = packages: {
+    program = [ "python3" "-m" "pip" "install" ] ++ packages;
+    args.quiet = true;
+    env.PIP_BREAK_SYSTEM_PACKAGES = 1;
+  };
+in
+{
+  inherit installed;
+
+  # Makes `serve` of a recipe's own part: a function from the point to { args, env }.
+  serve = own: { port, ... }@point: serveAt port own point;
+
+  # As `serve`, with a router before ranks that split attention by data. `routerVersion` is that of
+  # its package.
+  serveRouted = { routerVersion }: own: { dpAttn, ... }@point:
+    serveAt (enginePort point) own point // when dpAttn {
+      port = enginePort point;
+      beside = [ (router { version = routerVersion; } point) ];
+    };
+
+  # The engine's own metrics; a router has others.
+  metrics = point: word [ "http://localhost:" (enginePort point) "/metrics" ];
 
   # The name under which clients ask for the model.
   named = { model, ... }: { served-model-name = model.name; };
@@ -54,4 +101,22 @@ in
 
   # Reading large weights takes longer than the engine would wait for itself.
   readyWithin = seconds: { VLLM_ENGINE_READY_TIMEOUT_S = seconds; };
+
+  # Contexts that several GPUs share.
+  contextParallelism = { dcp, pcp, ... }: {
+    decode-context-parallel-size = table { key = dcp; rows = { "1" = null; }; otherwise = dcp; };
+    prefill-context-parallel-size = table { key = pcp; rows = { "1" = null; }; otherwise = pcp; };
+  };
+
+  # Where KV blocks go that no longer fit: an engine's connector and what is said to it.
+  offload = connector: extra: {
+    kv-transfer-config = {
+      kv_connector = connector;
+      kv_role = "kv_both";
+      kv_connector_extra_config = extra;
+    };
+  };
+
+  # The share of each GPU's rank in what is offloaded, in bytes.
+  offloadBytesPerRank = { tp, pcp, kvOffload, ... }: kvOffload.totalGb * 1000000000 / (tp * pcp);
 }
