@@ -73,7 +73,7 @@ fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, String>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             collect(root, &path, files);
-        } else if path.extension().is_some_and(|extension| extension == "nix") {
+        } else if path.extension().is_some_and(|extension| extension == "nix" || extension == "yaml") {
             let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
             files.insert(name, std::fs::read_to_string(&path).unwrap());
         }

@@ -338,15 +338,43 @@ fn length(tree: &Tree, what: &str, out: &mut Diagnostics) -> Option<At<String>> 
 }
 
 fn curve(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Curve> {
-    let fields = ["name", "source", "model", "checkpoints", "draft", "method", "draftSampling", "lengths"];
+    let fields =
+        ["name", "source", "yaml", "model", "checkpoints", "draft", "method", "draftSampling", "lengths"];
     let record = Record::open(tree, "a golden curve", &fields, out)?;
     let name = record.required("name", out, schema::text);
     let source = record.optional("source", out, source_file);
-    let stated = match record.field("lengths") {
-        None => None,
-        Some(_) => Some(stated_curve(record, out)?),
+    let stated = match (record.field("yaml"), record.field("lengths")) {
+        (Some(_), _) => Some(curve_file(record, out)?),
+        (None, Some(_)) => Some(stated_curve(record, out)?),
+        (None, None) => None,
     };
     Some(Curve { name: name?, source, stated })
+}
+
+/// Reads the text of a curve file that stands beside the manifest, which says what the file leaves
+/// open.
+fn curve_file(record: Record<'_>, out: &mut Diagnostics) -> Option<known::Curve> {
+    let text = record.required("yaml", out, schema::text)?;
+    let method = record.optional("method", out, schema::text);
+    match engine::curves::read_yaml(&text.value) {
+        Ok(read) => {
+            let mut curve = read.curve;
+            if let Some(method) = method {
+                curve.method = method.value;
+            }
+            Some(curve)
+        }
+        Err((line, fault)) => {
+            let mut finding = Diagnostic::error(
+                slugs::recipe::WRONG_TYPE,
+                format!("line {line} of the golden curve cannot be read: {fault}"),
+            )
+            .help("the form is that of upstream's curve files: the model, below it thinking modes, below those lengths by draft tokens");
+            finding.span = text.at;
+            out.push(finding);
+            None
+        }
+    }
 }
 
 fn stated_curve(record: Record<'_>, out: &mut Diagnostics) -> Option<known::Curve> {
