@@ -8,6 +8,8 @@
     architecture = "sm_100";
     platform = "linux/amd64";
     gpusPerNode = 8;
+    # 180 GB, as the maker's data sheet counts them.
+    hbmMib = 180 * 1024;
     dramMib = 3095781;
   };
 

@@ -11,6 +11,8 @@ in
     architecture = "sm_103";
     platform = "linux/amd64";
     gpusPerNode = 8;
+    # 288 GB, as the maker's data sheet counts them.
+    hbmMib = 288 * 1024;
     dramMib = 2964436;
   };
 

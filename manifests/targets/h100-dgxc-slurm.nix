@@ -8,6 +8,8 @@
     architecture = "sm_90";
     platform = "linux/amd64";
     gpusPerNode = 8;
+    # 80 GB, as the maker's data sheet counts them.
+    hbmMib = 80 * 1024;
     dramMib = 2063837;
   };
 

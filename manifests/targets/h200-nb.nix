@@ -12,6 +12,8 @@ in
     architecture = "sm_90";
     platform = "linux/amd64";
     gpusPerNode = 8;
+    # 141 GB, as the maker's data sheet counts them.
+    hbmMib = 141 * 1024;
     dramMib = 1472512;
   };
 

@@ -12,6 +12,8 @@ in
     architecture = "gfx942";
     platform = "linux/amd64";
     gpusPerNode = 8;
+    # 192 GB, as the maker's data sheet counts them.
+    hbmMib = 192 * 1024;
     dramMib = 2321924;
   };
 

@@ -11,6 +11,8 @@ in
     architecture = "gfx942";
     platform = "linux/amd64";
     gpusPerNode = 8;
+    # 256 GB, as the maker's data sheet counts them.
+    hbmMib = 256 * 1024;
   };
 
   scheduler.kind = "none";

@@ -18,6 +18,8 @@ in
     architecture = "gfx950";
     platform = "linux/amd64";
     gpusPerNode = 8;
+    # 288 GB, as the maker's data sheet counts them.
+    hbmMib = 288 * 1024;
     dramMib = 3095781;
   };
 

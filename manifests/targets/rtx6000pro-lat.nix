@@ -12,6 +12,8 @@ in
     architecture = "sm_120";
     platform = "linux/amd64";
     gpusPerNode = 8;
+    # 96 GB, as the maker's data sheet counts them.
+    hbmMib = 96 * 1024;
     dramMib = 1500000;
   };
 
