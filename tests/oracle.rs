@@ -61,7 +61,7 @@ pub fn manifests(root: &Path) -> (MemoryFiles, Vec<String>, Vec<String>) {
     for path in files.keys() {
         if path.starts_with("manifests/targets/") {
             targets.push(path.clone());
-        } else if !path.starts_with("manifests/lib/") && !path.starts_with("manifests/policy/") {
+        } else if path.ends_with(".nix") && !path.starts_with("manifests/lib/") {
             recipes.push(path.clone());
         }
     }
