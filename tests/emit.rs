@@ -4,6 +4,7 @@
 mod gate;
 mod hub;
 pub mod judges;
+mod kubernetes;
 pub mod plans;
 mod processes;
 pub mod quoting;

@@ -10,7 +10,7 @@ use diag::slugs::lock::LOCK_MISSING;
 use diag::{Diagnostic, Diagnostics};
 use emit::{Script, Source};
 use recipe::plan::{self, Plan};
-use recipe::{Corpus, Recipe};
+use recipe::{Corpus, Recipe, Target};
 use serde_json::{Value, json};
 
 use crate::arguments::{self, Build, Options};
@@ -75,8 +75,9 @@ fn scripts(
         return Err(findings);
     }
     let source = Source::new(&lock, &files);
+    let elsewhere = elsewhere(loaded, corpus, recipe, verb, &lock)?;
     let mut built = Vec::new();
-    for plan in plans.iter().filter(|plan| asked_for(verb, plan)) {
+    for plan in plans.iter().chain(&elsewhere).filter(|plan| asked_for(verb, plan)) {
         let Some(target) = corpus.targets.iter().find(|target| target.name.value == plan.target) else {
             continue;
         };
@@ -89,6 +90,31 @@ fn scripts(
         }
     }
     if findings.has_errors() { Err(findings) } else { Ok(built) }
+}
+
+/// Returns the plans on a target that is named and is none of the recipe's own: whoever has other
+/// machines runs the same points on what the lock pins.
+fn elsewhere(
+    loaded: &mut Loaded<'_, '_>,
+    corpus: &Corpus,
+    recipe: &Recipe,
+    verb: &Build,
+    lock: &Lock,
+) -> Result<Vec<Plan>, Diagnostics> {
+    let named = corpus.targets.iter().find(|target| verb.target.as_ref() == Some(&target.name.value));
+    let own = |target: &Target| corpus.targets_of(recipe).iter().any(|one| one.name == target.name);
+    let Some(target) = named.filter(|target| !own(target) && !verb.recipes.operands.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let mut plans = Vec::new();
+    for job in recipe::matrix(recipe, &corpus.targets) {
+        for mode in [plan::Mode::Throughput, plan::Mode::Eval] {
+            if mode == plan::Mode::Throughput || recipe.eval.is_some() {
+                plans.push(recipe::plan(&mut loaded.session, recipe, target, &job, mode, &lock.known)?);
+            }
+        }
+    }
+    Ok(plans)
 }
 
 fn asked_for(verb: &Build, plan: &Plan) -> bool {

@@ -160,6 +160,7 @@ pub fn plain(workspace: &str, port: u16) -> Case {
         points: vec![],
         image: String::new(),
         allocate: None,
+        kubernetes: None,
         container: vec![],
         passed: BTreeMap::new(),
         secrets: BTreeSet::from(["HF_TOKEN".to_owned()]),

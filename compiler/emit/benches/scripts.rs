@@ -56,6 +56,7 @@ fn plan() -> Plan {
         points: vec![],
         image: "example/engine:v1".to_owned(),
         allocate: Some(vec!["salloc".into(), "--no-shell".into(), hole("--job-name=", Hole::Runner, "")]),
+        kubernetes: None,
         container: vec![
             "srun".into(),
             hole("--jobid=", Hole::Job, ""),

@@ -8,7 +8,8 @@
 //! the machine that submits (allocation, cleanup), the part on the node outside any container (mount
 //! sources, image import), and the part in the container (checkpoint gate, processes, evidence).
 //! What every script does alike is bash in `runtime/`; what a plan decides is written by the
-//! modules here. `bash.rs` is the pattern to follow.
+//! modules here. Under Kubernetes the script is the entry of a Job, and both are one YAML file.
+//! `bash.rs` is the pattern to follow.
 
 mod bash;
 mod docker;
@@ -16,6 +17,7 @@ mod evidence;
 mod gate;
 mod holes;
 mod image;
+mod kubernetes;
 mod parts;
 pub mod quote;
 mod refuse;

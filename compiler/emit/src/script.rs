@@ -16,7 +16,7 @@ use crate::holes::{self, Holes};
 use crate::image::Reference;
 use crate::parts::Parts;
 use crate::site::{Runtime, Site, workspace};
-use crate::{docker, gate, quote, refuse, slurm, steps};
+use crate::{docker, gate, kubernetes, quote, refuse, slurm, steps};
 
 /// An emitted script.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -59,7 +59,8 @@ pub fn path(plan: &Plan) -> String {
         let name: String = name.chars().map(safe).collect();
         if name.is_empty() || name.starts_with('.') { format!("_{name}") } else { name }
     };
-    format!("{}/{}/{}/{job}.sh", plain(&plan.recipe), plain(&plan.target), evidence::mode(plan))
+    let form = if plan.kubernetes.is_some() { "yaml" } else { "sh" };
+    format!("{}/{}/{}/{job}.{form}", plain(&plan.recipe), plain(&plan.target), evidence::mode(plan))
 }
 
 /// Returns the script of a plan on its target.
@@ -134,7 +135,7 @@ pub fn script_at(plan: &Plan, source: &Source<'_>, site: &Site) -> Result<Script
     steps::write(&mut bash, plan, source.lock, site, &workspace.inside, &checkpoints, &holes);
     let parts = container.write(&mut bash, plan, &holes);
     fixed(&mut bash, plan, &checkpoints, parts, &site.runtime);
-    let text = bash.finish();
+    let text = container.around(bash.finish(), plan, &plan_digest);
     Ok(Script { sha256: Digest::of(text.as_bytes()), path: path(plan), text })
 }
 
@@ -164,10 +165,14 @@ fn header(bash: &mut Bash, plan: &Plan, plan_digest: &Digest, seal: &Digest) {
     let runner = holes::words(plan)
         .flat_map(recipe::plan::Word::pieces)
         .any(|piece| *piece == recipe::plan::Piece::Hole(recipe::plan::Hole::Runner));
-    bash.comment(&format!(
-        "Run it in the checked-out repository: {}bash THIS",
-        if runner { "RUNNER_NAME=... " } else { "" }
-    ));
+    if plan.kubernetes.is_some() {
+        bash.comment("It is the entry of a Job: kubectl create --filename=THIS");
+    } else {
+        bash.comment(&format!(
+            "Run it in the checked-out repository: {}bash THIS",
+            if runner { "RUNNER_NAME=... " } else { "" }
+        ));
+    }
     bash.line("#");
     bash.comment("shellcheck disable=SC2317,SC2329 # one set of functions serves every plan; this one may not call all of them");
     bash.line("set -euo pipefail");
@@ -212,7 +217,7 @@ fn pinned_image<'a>(plan: &Plan, lock: &'a Lock, site: &Site, found: &mut Diagno
     let reference = Reference::read(&plan.image);
     let reference = match &site.runtime {
         Runtime::Pyxis { .. } => reference.enroot(platform),
-        Runtime::Docker => reference.docker(platform),
+        Runtime::Docker | Runtime::Kubernetes => reference.docker(platform),
     };
     Some(Pinned { reference, digest: &image.digest, platform, config })
 }
@@ -222,6 +227,7 @@ fn pinned_image<'a>(plan: &Plan, lock: &'a Lock, site: &Site, found: &mut Diagno
 enum Container {
     Slurm(slurm::Container, crate::site::Import),
     Docker(docker::Container),
+    Kubernetes(kubernetes::Container),
 }
 
 impl Container {
@@ -234,6 +240,7 @@ impl Container {
                 Some(Self::Slurm(container, *import))
             }
             Runtime::Docker => docker::container(plan, holes).map(Self::Docker),
+            Runtime::Kubernetes => kubernetes::container(plan, &image.reference).map(Self::Kubernetes),
         }
     }
 
@@ -241,12 +248,29 @@ impl Container {
         matches!(self, Self::Docker(container) if container.unnamed())
     }
 
+    /// Returns the file that holds a script: the script itself, or what hands it to a cluster.
+    fn around(&self, script: String, plan: &Plan, digest: &Digest) -> String {
+        match self {
+            Self::Kubernetes(container) => container.file(&script, plan, digest),
+            Self::Slurm(..) | Self::Docker(_) => script,
+        }
+    }
+
     fn write(&self, bash: &mut Bash, plan: &Plan, holes: &Holes) -> Parts {
         match self {
             Self::Slurm(container, import) => slurm::write(bash, plan, container, *import, holes),
             Self::Docker(container) => docker::write(bash, plan, container, holes),
+            Self::Kubernetes(container) => kubernetes::write(bash, plan, container),
         }
     }
+}
+
+fn on_host(bash: &mut Bash, text: &str) {
+    bash.raw(include_str!("runtime/host.sh"));
+    bash.line("");
+    bash.raw(text);
+    bash.line("");
+    bash.raw(include_str!("runtime/mounts.sh"));
 }
 
 /// Adds what every script does alike.
@@ -268,30 +292,26 @@ fn fixed(
             bash.raw(include_str!("runtime/download.sh"));
         }
     }
-    for text in [
-        include_str!("runtime/evidence.sh"),
-        include_str!("runtime/inside.sh"),
-        include_str!("runtime/host.sh"),
-    ] {
+    for text in [include_str!("runtime/evidence.sh"), include_str!("runtime/inside.sh")] {
         bash.line("");
         bash.raw(text);
     }
     bash.line("");
     match runtime {
-        Runtime::Pyxis { .. } => bash.raw(slurm::SLURM),
-        Runtime::Docker => bash.raw(docker::DOCKER),
+        Runtime::Pyxis { .. } => on_host(bash, slurm::SLURM),
+        Runtime::Docker => on_host(bash, docker::DOCKER),
+        Runtime::Kubernetes => bash.raw(kubernetes::KUBERNETES),
     }
-    bash.line("");
-    bash.raw(include_str!("runtime/mounts.sh"));
     if parts.import {
         bash.line("");
         bash.raw(slurm::IMPORT);
     }
     bash.line("");
+    let pod = matches!(runtime, Runtime::Kubernetes);
     bash.function("main", |bash| {
         bash.line("((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)) || stop bash-too-old 5 \"bash $BASH_VERSION is older than 4.4\"");
-        bash.line("case ${1:-host} in");
-        bash.line("  host) host ;;");
+        bash.line(if pod { "case ${1:-} in" } else { "case ${1:-host} in" });
+        bash.line(if pod { "  pod) pod ;;" } else { "  host) host ;;" });
         if parts.node {
             bash.line("  node) node \"${@:2}\" ;;");
         }

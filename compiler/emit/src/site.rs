@@ -38,6 +38,8 @@ pub enum Runtime {
     },
     /// One Docker host.
     Docker,
+    /// A Kubernetes cluster.
+    Kubernetes,
 }
 
 impl Site {
@@ -50,6 +52,7 @@ impl Site {
                 import: target.runtime.import,
             },
             RuntimeKind::Docker => Runtime::Docker,
+            RuntimeKind::Kubernetes => Runtime::Kubernetes,
         };
         let checkpoints = &target.checkpoints;
         let storage = |writable: bool| {
@@ -106,7 +109,7 @@ pub(crate) struct Workspace<'a> {
 /// the checked-out repository.
 pub(crate) fn workspace(plan: &Plan) -> Option<Workspace<'_>> {
     let mut words = plan.container.iter();
-    let mut directory = None;
+    let mut directory = plan.kubernetes.as_ref().and_then(crate::kubernetes::directory);
     while let Some(word) = words.next() {
         let Some(text) = word.as_text() else { continue };
         if matches!(text, "--container-workdir" | "--workdir" | "-w") {

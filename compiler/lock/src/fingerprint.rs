@@ -24,7 +24,7 @@ pub struct Fingerprint {
 pub fn fingerprint(plan: &Plan) -> Fingerprint {
     let digests: Vec<Digest> =
         plan.groups.iter().map(|group| Digest::of(canonical(&group_json(group)).as_bytes())).collect();
-    let common = json!({
+    let mut common = json!({
         "version": 1,
         "target": plan.target,
         "mode": plan.mode,
@@ -39,6 +39,9 @@ pub fn fingerprint(plan: &Plan) -> Fingerprint {
         "finish": plan.finish,
         "groups": digests,
     });
+    if let Some(job) = &plan.kubernetes {
+        common["kubernetes"] = job.clone();
+    }
     let names = group_names(plan);
     Fingerprint {
         plan: Digest::of(canonical(&common).as_bytes()),

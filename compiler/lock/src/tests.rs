@@ -89,6 +89,7 @@ fn plan(case: &Case<'_>) -> Plan {
         points: vec![point.as_object().cloned().unwrap_or_default()],
         image: IMAGE.to_owned(),
         allocate: Some(vec![Word::from("salloc"), Word::from("--gres=gpu:4")]),
+        kubernetes: None,
         container: vec![Word::from("srun"), Word::from("--container-image=x.sqsh")],
         passed: BTreeMap::new(),
         mounts: vec![Mount { from: home, to: Word::from("/models"), readonly: true, create: false }],

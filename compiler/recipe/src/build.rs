@@ -196,7 +196,7 @@ pub(crate) fn seat(
         machine.push(("workspace", caller.give(&Tree::from(binding.workspace.as_str()), out)?));
         let machine = caller.set(machine, out)?;
         let image = &recipe.image.value;
-        let cluster = container::cluster(caller, target, image, machine, &binding.workspace, out)?;
+        let cluster = container::cluster(caller, target, image, gpus, machine, &binding.workspace, out)?;
         binding.clusters.insert(gpus, cluster);
     }
     let cluster = binding.clusters.get(&gpus)?;
@@ -242,6 +242,7 @@ pub(crate) fn seat(
         image: recipe.image.value.clone(),
         allocate: cluster.allocate.clone(),
         container: cluster.container.clone(),
+        kubernetes: cluster.job.clone(),
         passed: cluster.passed.clone(),
         secrets: target.secrets.iter().map(|name| name.value.clone()).collect(),
         mounts: cluster.mounts.clone(),

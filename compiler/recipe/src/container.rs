@@ -7,6 +7,7 @@ use diag::{Diagnostic, Diagnostics, slugs};
 use crate::bridge::{Caller, Point};
 use crate::build::or_empty;
 use crate::command::{self, Spelling};
+use crate::kubernetes::{self, Given};
 use crate::plan::{Mount, Piece, Word};
 use crate::process;
 use crate::schema::{self, Record};
@@ -19,6 +20,7 @@ use crate::words::word;
 pub(crate) struct Cluster {
     pub(crate) allocate: Option<Vec<Word>>,
     pub(crate) container: Vec<Word>,
+    pub(crate) job: Option<serde_json::Value>,
     pub(crate) passed: BTreeMap<String, Word>,
     pub(crate) mounts: Vec<Mount>,
     pub(crate) meter: Option<process::Process>,
@@ -30,6 +32,7 @@ pub(crate) fn cluster(
     caller: &mut Caller<'_, '_>,
     target: &Target,
     reference: &str,
+    gpus: u32,
     point: Point,
     workspace: &str,
     out: &mut Diagnostics,
@@ -48,15 +51,19 @@ pub(crate) fn cluster(
     let step = or_empty(optional(caller, target.scheduler.step.as_ref(), point, out)?);
     let options = or_empty(optional(caller, target.runtime.options.as_ref(), point, out)?);
     let image = image_word(target, reference);
+    if (target.runtime.kind == RuntimeKind::Kubernetes)
+        != (target.scheduler.kind == SchedulerKind::Kubernetes)
+    {
+        out.push(alone(
+            target,
+            "Kubernetes runs its containers itself: both `scheduler.kind` and `runtime.kind` say so",
+        ));
+    }
+    let mut job = None;
     let container = match target.runtime.kind {
         RuntimeKind::Pyxis => {
             if target.scheduler.kind != SchedulerKind::Slurm {
-                let mut finding = Diagnostic::error(
-                    slugs::recipe::UNKNOWN_CHOICE,
-                    format!("`{}` runs containers by pyxis, which only Slurm has", target.name.value),
-                );
-                finding.span = target.at;
-                out.push(finding);
+                out.push(alone(target, "only Slurm has pyxis"));
             }
             let mut words = with_options("srun", &step, out);
             words.push(joined("--container-image=", &image));
@@ -82,12 +89,32 @@ pub(crate) fn cluster(
             words.push(image);
             words
         }
+        RuntimeKind::Kubernetes => {
+            let mut part = |tree: &Option<Tree>| optional(caller, tree.as_ref(), point, out).map(or_empty);
+            let given = Given {
+                job: part(&target.scheduler.job)?,
+                pod: part(&target.runtime.pod)?,
+                container: part(&target.runtime.container)?,
+            };
+            job = Some(kubernetes::job(target, &given, reference, gpus, workspace, &mounts, out));
+            Vec::new()
+        }
     };
     let meter = match optional(caller, target.meter.as_ref(), point, out)? {
         Some(tree) => Some(process::process(&tree, "the meter", out)?),
         None => None,
     };
-    Some(Cluster { allocate, container, passed, mounts, meter })
+    Some(Cluster { allocate, container, job, passed, mounts, meter })
+}
+
+fn alone(target: &Target, why: &str) -> Diagnostic {
+    let mut finding = Diagnostic::error(
+        slugs::recipe::UNKNOWN_CHOICE,
+        format!("the scheduler and the runtime of `{}` do not go together", target.name.value),
+    )
+    .why(why);
+    finding.span = target.at;
+    finding
 }
 
 /// `Some(None)` where nothing is declared; `None` where asking failed.

@@ -147,7 +147,7 @@ impl Plan {
             }
             steps.extend(group_steps(group, given));
         }
-        json!({
+        let mut plan = json!({
             "id": self.id(),
             "recipe": self.recipe,
             "target": self.target,
@@ -160,7 +160,11 @@ impl Plan {
             "container": list(&self.container),
             "mounts": mounts(&self.mounts, given),
             "steps": steps,
-        })
+        });
+        if let Some(job) = &self.kubernetes {
+            plan["kubernetes"] = job.clone();
+        }
+        plan
     }
 }
 

@@ -15,6 +15,7 @@ pub mod context;
 pub mod facts;
 mod inject;
 pub mod json;
+mod kubernetes;
 mod launch;
 mod load;
 mod lower;

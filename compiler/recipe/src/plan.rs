@@ -39,6 +39,8 @@ pub struct Plan {
     /// The command that starts the container, up to but without the entry. The image in it is the
     /// wanted one; emitters put the pinned one in its place.
     pub container: Vec<Word>,
+    /// The Kubernetes Job that runs the container, without its entry, where no command starts it.
+    pub kubernetes: Option<serde_json::Value>,
     /// Environment that the container command passes in: declared variables only.
     pub passed: BTreeMap<String, Word>,
     /// Variables that are passed in by name; their values are never written.

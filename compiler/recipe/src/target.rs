@@ -66,6 +66,8 @@ pub struct Scheduler {
     pub allocate: Option<Tree>,
     /// Options of the step that starts the container.
     pub step: Option<Tree>,
+    /// Part of the Job that Kubernetes is asked for: a set, or a function from the point to one.
+    pub job: Option<Tree>,
 }
 
 /// What schedules.
@@ -75,6 +77,8 @@ pub enum SchedulerKind {
     None,
     /// Slurm.
     Slurm,
+    /// Kubernetes.
+    Kubernetes,
 }
 
 /// How containers run on a target.
@@ -90,6 +94,14 @@ pub struct Runtime {
     pub options: Option<Tree>,
     /// Where the workspace is in the container: a path, or a function from the point to one.
     pub workspace: Tree,
+    /// Part of the pod's specification, under Kubernetes: a set, or a function from the point to one.
+    pub pod: Option<Tree>,
+    /// Part of the pod's container, likewise.
+    pub container: Option<Tree>,
+    /// The resource by which Kubernetes counts GPUs: `nvidia.com/gpu`.
+    pub gpu: Option<At<String>>,
+    /// The Kubernetes secret that holds the target's secrets, each under its name.
+    pub secret: Option<At<String>>,
 }
 
 /// What runs containers.
@@ -99,6 +111,8 @@ pub enum RuntimeKind {
     Pyxis,
     /// Docker.
     Docker,
+    /// The cluster's own, in pods.
+    Kubernetes,
 }
 
 /// Which node imports images.
@@ -262,19 +276,29 @@ fn hardware(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Hardware> {
 }
 
 fn scheduler(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Scheduler> {
-    let record = Record::open(tree, "`scheduler`", &["kind", "allocate", "step"], out)?;
-    let kinds = [("none", SchedulerKind::None), ("slurm", SchedulerKind::Slurm)];
+    let record = Record::open(tree, "`scheduler`", &["kind", "allocate", "step", "job"], out)?;
+    let kinds = [
+        ("none", SchedulerKind::None),
+        ("slurm", SchedulerKind::Slurm),
+        ("kubernetes", SchedulerKind::Kubernetes),
+    ];
     let kind = record.required("kind", out, |tree, what, out| schema::choice(tree, what, &kinds, out));
     Some(Scheduler {
         kind: kind?.value,
         allocate: record.field("allocate").map(|field| field.value.clone()),
         step: record.field("step").map(|field| field.value.clone()),
+        job: record.field("job").map(|field| field.value.clone()),
     })
 }
 
 fn runtime(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Runtime> {
-    let record = Record::open(tree, "`runtime`", &["kind", "squash", "import", "options", "workspace"], out)?;
-    let kinds = [("pyxis", RuntimeKind::Pyxis), ("docker", RuntimeKind::Docker)];
+    let fields = ["kind", "squash", "import", "options", "workspace", "pod", "container", "gpu", "secret"];
+    let record = Record::open(tree, "`runtime`", &fields, out)?;
+    let kinds = [
+        ("pyxis", RuntimeKind::Pyxis),
+        ("docker", RuntimeKind::Docker),
+        ("kubernetes", RuntimeKind::Kubernetes),
+    ];
     let imports = [("compute", Import::Compute), ("login", Import::Login)];
     let kind = record.required("kind", out, |tree, what, out| schema::choice(tree, what, &kinds, out));
     let import = record.optional("import", out, |tree, what, out| schema::choice(tree, what, &imports, out));
@@ -286,6 +310,10 @@ fn runtime(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Runtime> {
         import: import.map_or(Import::Compute, |import| import.value),
         options: record.field("options").map(|field| field.value.clone()),
         workspace: workspace?,
+        pod: record.field("pod").map(|field| field.value.clone()),
+        container: record.field("container").map(|field| field.value.clone()),
+        gpu: record.optional("gpu", out, schema::text),
+        secret: record.optional("secret", out, schema::text),
     })
 }
 

@@ -103,9 +103,21 @@ fn stay<'b>(
 
 /// Returns true if two plans do the same, whatever their points are called.
 fn same(a: &Plan, b: &Plan) -> bool {
-    let Plan { points: _, recipe: _, job: _, target, mode, image, allocate, container, passed, .. } = a;
-    (target, mode, image, allocate, container, passed)
-        == (&b.target, &b.mode, &b.image, &b.allocate, &b.container, &b.passed)
+    let Plan {
+        points: _,
+        recipe: _,
+        job: _,
+        target,
+        mode,
+        image,
+        allocate,
+        container,
+        kubernetes,
+        passed,
+        ..
+    } = a;
+    (target, mode, image, allocate, container, kubernetes, passed)
+        == (&b.target, &b.mode, &b.image, &b.allocate, &b.container, &b.kubernetes, &b.passed)
         && (&a.secrets, &a.mounts, &a.pools, &a.groups, &a.files, a.finish, &a.wants)
             == (&b.secrets, &b.mounts, &b.pools, &b.groups, &b.files, b.finish, &b.wants)
 }
