@@ -4,6 +4,7 @@ let
   model = import ../lib/models/deepseek-v4.nix;
   golden = import ../lib/golden.nix;
   vllm = import ../lib/vllm.nix;
+  sizes = import ../lib/sizes.nix;
   harness = import ../lib/harness.nix;
 
   traces = "semianalysis_cc_traces_weka_062126";
@@ -119,7 +120,7 @@ in
             else
               { cudagraph_mode = "FULL_AND_PIECEWISE"; cudagraph_capture_sizes = decode ++ mixed; };
         } // when (kvOffload != null) (vllm.offload "SimpleCPUOffloadConnector" {
-          cpu_bytes_to_use_per_rank = vllm.offloadBytesPerRank point;
+          cpu_bytes_to_use_per_rank = vllm.offloadPerRank point;
           enable_cross_layers_blocks = "true";
           lazy_offload = false;
         });
@@ -150,7 +151,8 @@ in
           disable-custom-all-reduce = !dpAttn;
           compilation-config = decodeGraphs point;
         } // when (kvOffload != null) (vllm.offload "SimpleCPUOffloadConnector" {
-          cpu_bytes_to_use = vllm.offloadBytesPerRank point;
+          # Upstream gives all ranks what one may have; where attention is split, each is alone.
+          cpu_bytes_to_use = sizes.takenOf "all" (vllm.offloadPerRank point);
           enable_cross_layers_blocks = "true";
           lazy_offload = !dpAttn;
         });

@@ -1,6 +1,7 @@
 # SGLang: how the facts that belong to no engine become its options.
 let
   inherit (import ./harness.nix) evalContext;
+  sizes = import ./sizes.nix;
 
   address = { port, model, ... }: {
     host = "0.0.0.0";
@@ -73,8 +74,8 @@ in
       { }
     else
       let
-        usable = kvOffload.totalGb - tp;
-        perRank = usable * draftShare / tp / (2 * draftShare + 1);
+        usable = sizes.amount kvOffload.total - tp;
+        perRank = sizes.size "rank" "GB" (usable * draftShare / tp / (2 * draftShare + 1));
       in
       {
         page-size = 64;

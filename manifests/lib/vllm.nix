@@ -1,6 +1,7 @@
 # vLLM: how the facts that belong to no engine become its options.
 let
   inherit (import ./harness.nix) evalContext;
+  sizes = import ./sizes.nix;
   inherit (import ./numbers.nix) table when;
   inherit (import ./words.nix) word portAfter;
 
@@ -117,6 +118,6 @@ in
     };
   };
 
-  # The share of each GPU's rank in what is offloaded, in bytes.
-  offloadBytesPerRank = { tp, pcp, kvOffload, ... }: kvOffload.totalGb * 1000000000 / (tp * pcp);
+  # The share of each GPU's rank in what is offloaded.
+  offloadPerRank = { tp, pcp, kvOffload, ... }: sizes.each (tp * pcp) (sizes.to "B" kvOffload.total);
 }

@@ -2,6 +2,7 @@
 let
   qwen = import ../lib/models/qwen3.5.nix;
   agentic = import ../lib/qwen3.5-agentic.nix;
+  sizes = import ../lib/sizes.nix;
   sglang = import ../lib/sglang.nix;
   inherit (agentic) hicache;
 
@@ -27,7 +28,7 @@ let
       {
         page-size = 64;
         enable-hierarchical-cache = true;
-        hicache-size = kvOffload.totalGb / tp / 2;
+        hicache-size = sizes.each (tp * 2) kvOffload.total;
         hicache-io-backend = "kernel";
         hicache-mem-layout = "page_first";
         hicache-write-policy = "write_through_selective";

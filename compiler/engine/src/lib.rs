@@ -27,6 +27,7 @@ mod models;
 mod plain;
 pub mod reading;
 mod rules;
+pub mod sizes;
 mod table;
 mod value;
 mod values;

@@ -122,11 +122,15 @@ pub(crate) fn of_point(
         Workload::Agentic { duration, .. } => (None, None, Some(duration), "agentic"),
     };
     let kv_offload = point.kv_offload.as_ref().map(|kv| {
+        let total = Tree::from(matrix::dram_gb(point, target).and_then(|gb| i64::try_from(gb).ok()));
+        let size =
+            Tree::set([("amount", total.clone()), ("unit", Tree::from("GB")), ("of", Tree::from("all"))]);
         Tree::set([
             ("medium", Tree::from(kv.medium.as_str())),
             ("backend", Tree::from(kv.backend.value.as_str())),
             ("version", Tree::from(kv.version.as_deref())),
-            ("totalGb", Tree::from(matrix::dram_gb(point, target).and_then(|gb| i64::try_from(gb).ok()))),
+            ("totalGb", total),
+            ("total", Tree::set([("_size", size)])),
         ])
     });
     let stem = Tree::from(format!("{}_", matrix::result_stem(recipe, point)).as_str());

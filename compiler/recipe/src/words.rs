@@ -2,6 +2,8 @@
 
 use diag::{Diagnostic, Diagnostics, slugs};
 
+use engine::sizes::{Of, Unit};
+
 use crate::plan::{Hole, Piece, Word};
 use crate::schema;
 use crate::tree::{Node, Tree, float_text};
@@ -33,6 +35,7 @@ pub(crate) fn word(tree: &Tree, what: &str, out: &mut Diagnostics) -> Option<Wor
                 Some(hole) => Some(Word::hole(hole)),
                 None => wrong(tree, what, out),
             },
+            Some(Special::Size(size)) => word(size.amount, what, out),
             _ => wrong(tree, what, out),
         },
         _ => wrong(tree, what, out),
@@ -71,6 +74,23 @@ pub(crate) enum Special<'a> {
     Repeat(&'a [Tree]),
     Json(&'a Tree),
     Run(&'a str),
+    Size(Size<'a>),
+}
+
+/// A size of memory that says its unit and whose it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Size<'a> {
+    pub(crate) amount: &'a Tree,
+    pub(crate) unit: Unit,
+    pub(crate) of: Of,
+}
+
+/// Reads what stands behind `_size`. `None` if it is no size.
+fn size(tree: &Tree) -> Option<Size<'_>> {
+    let text = |name: &str| tree.get(name)?.value.as_text();
+    let amount = &tree.get("amount")?.value;
+    matches!(amount.node, Node::Int(_) | Node::Float(_)).then_some(())?;
+    Some(Size { amount, unit: Unit::parse(text("unit")?)?, of: Of::parse(text("of")?)? })
 }
 
 /// Returns what a set with a reserved name stands for.
@@ -84,6 +104,7 @@ pub(crate) fn special(tree: &Tree) -> Option<Special<'_>> {
         ("_word", Node::List(items)) => Some(Special::Word(items)),
         ("_repeat", Node::List(items)) => Some(Special::Repeat(items)),
         ("_json", _) => Some(Special::Json(&field.value)),
+        ("_size", _) => size(&field.value).map(Special::Size),
         _ => None,
     }
 }
@@ -112,6 +133,9 @@ fn write_json(tree: &Tree, to: &mut Word, out: &mut Diagnostics) -> bool {
                 }
             }
             to.push_text("]");
+        }
+        Node::Set(_) if let Some(Special::Size(size)) = special(tree) => {
+            return write_json(size.amount, to, out);
         }
         Node::Set(_) if special(tree).is_some() => {
             let Some(inner) = word(tree, "a value in JSON", out) else { return false };

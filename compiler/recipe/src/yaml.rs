@@ -7,7 +7,7 @@ use diag::{Diagnostic, Diagnostics, slugs};
 
 use crate::plan::{Piece, Word};
 use crate::tree::{Node, Tree, float_text};
-use crate::words::{special, word};
+use crate::words::{Special, special, word};
 
 /// Writes a value as a YAML document.
 pub(crate) fn document(tree: &Tree, out: &mut Diagnostics) -> Option<Word> {
@@ -73,6 +73,7 @@ fn scalar(tree: &Tree, to: &mut Word, out: &mut Diagnostics) -> bool {
         Node::Float(number) => to.push_text(&float_text(*number)),
         Node::Text(text) => to.push_text(&scalar_text(text)),
         Node::List(_) => to.push_text("[]"),
+        Node::Set(_) if let Some(Special::Size(size)) = special(tree) => return scalar(size.amount, to, out),
         Node::Set(_) if special(tree).is_none() => to.push_text("{}"),
         Node::Set(_) => {
             let Some(inner) = word(tree, "a value in a file", out) else { return false };

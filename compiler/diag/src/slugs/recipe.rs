@@ -14,6 +14,8 @@ crate::slug::slugs! { "recipe":
     NOT_A_WORD = "not-a-word";
     NOTHING_TO_MEASURE = "nothing-to-measure";
     OUT_OF_RANGE = "out-of-range";
+    SIZE_OF_ANOTHER_KIND = "size-of-another-kind";
+    SIZE_WITHOUT_UNIT = "size-without-unit";
     UNKNOWN_CHOICE = "unknown-choice";
     UNKNOWN_FIELD = "unknown-field";
     UNKNOWN_TARGET = "unknown-target";

@@ -12,6 +12,7 @@ use crate::inject;
 use crate::launch::launch;
 use crate::plan::Mode;
 use crate::recipe::{Recipe, Speculative};
+use crate::rules::sizes;
 use crate::schema::At;
 use crate::tree::{Node, Tree};
 
@@ -53,6 +54,9 @@ impl Gathered {
             skipped.extend(report.skipped);
             for finding in &report.findings {
                 self.keep(diagnostic(finding, recipe, one), recipe, one, jobs.len());
+            }
+            for found in sizes::look(engine, &one.server) {
+                self.keep(found, recipe, one, jobs.len());
             }
             let Some(speculative) = &one.speculative else { continue };
             if judged.contains(&speculative) {
