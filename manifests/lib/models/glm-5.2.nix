@@ -1,0 +1,27 @@
+# GLM-5.2: its checkpoints, and what is known of them.
+let
+  family = {
+    prefix = "glm5.2";
+    revision = "main";
+    # Stated until a lock reads them from the checkpoint itself; a pin that contradicts them is an error.
+    facts = {
+      context = {
+        value = 1048576;
+        source = "https://github.com/vllm-project/recipes/blob/main/models/zai-org/GLM-5.2.yaml: context_length";
+      };
+      experts = {
+        value = 256;
+        source = "https://cookbook.sglang.io/autoregressive/GLM/GLM-5.2: 256 experts, 8 of them at a time";
+      };
+    };
+    # What upstream's acceptance lengths say of its traffic.
+    thinking = true;
+  };
+in
+{
+  fp8 = family // { repository = "zai-org/GLM-5.2-FP8"; precision = "fp8"; };
+  nvfp4 = family // { repository = "nvidia/GLM-5.2-NVFP4"; precision = "fp4"; };
+
+  # AMD's own quantization.
+  mxfp4 = family // { repository = "amd/GLM-5.2-MXFP4"; precision = "fp4"; };
+}
