@@ -14,6 +14,7 @@ mod explain;
 mod faults;
 mod house;
 mod hub;
+mod inferencex;
 mod latency;
 mod lock;
 mod matrix;

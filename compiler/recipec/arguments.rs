@@ -113,9 +113,9 @@ pub(crate) enum Verb {
     Check(Check),
     Plan(Plan),
     Matrix(Matrix),
+    Export(Export),
     Lock(Lock),
     Diff(Diff),
-
     Verify(Verify),
     Build(Build),
     Eval(Eval),
@@ -175,6 +175,28 @@ pub(crate) enum Mode {
 pub(crate) struct Matrix {
     #[command(flatten)]
     pub(crate) recipes: Recipes,
+}
+
+/// Write recipes as another pipeline reads them
+#[derive(Args, Debug)]
+pub(crate) struct Export {
+    /// The pipeline
+    pub(crate) form: Form,
+    #[command(flatten)]
+    pub(crate) recipes: Recipes,
+    /// Write the changelog's entry of a pull request instead
+    #[arg(long)]
+    pub(crate) changelog: bool,
+    /// What the changelog's entry tells the changes from
+    #[arg(long, value_name = "REVISION", default_value = "HEAD", requires = "changelog")]
+    pub(crate) since: String,
+}
+
+/// Pipelines that recipes are written for.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Form {
+    /// InferenceX: entries of its master configuration, in YAML
+    Inferencex,
 }
 
 /// Pin everything that recipes name from outside

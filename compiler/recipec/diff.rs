@@ -48,6 +48,23 @@ pub(crate) fn run(verb: &Diff, options: &Options) -> Outcome {
     })
 }
 
+/// Compares some recipes as they are now with their locks at a revision. What has no lock there is
+/// new; before there is any revision, everything is.
+pub(crate) fn since(
+    loaded: &mut Loaded<'_, '_>,
+    corpus: &Corpus,
+    recipes: &[&Recipe],
+    name: &str,
+) -> Result<Comparison, Diagnostics> {
+    let mut old = revision(loaded, name)?;
+    let mut locks = BTreeMap::new();
+    for recipe in recipes {
+        locks.insert(recipe.key.value.clone(), now(loaded, corpus, recipe)?);
+    }
+    old.locks.retain(|key, _| locks.contains_key(key));
+    Ok(compare(&old, &Side { locks, single: false }))
+}
+
 fn sides(loaded: &mut Loaded<'_, '_>, verb: &Diff) -> Result<(Side, Side), Diagnostics> {
     let corpus = std::mem::take(&mut loaded.corpus);
     match (&verb.old, &verb.new) {

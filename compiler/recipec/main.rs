@@ -11,9 +11,11 @@ mod corpus;
 mod diff;
 mod eval;
 mod explain;
+mod export;
 mod flags;
 mod fmt;
 mod glob;
+mod layouts;
 mod lock;
 mod lock_check;
 mod matrix;
@@ -47,6 +49,7 @@ fn run() -> ExitCode {
         Verb::Check(verb) => check::run(verb, &options),
         Verb::Plan(verb) => plan::run(verb, &options),
         Verb::Matrix(verb) => matrix::run(verb, &options),
+        Verb::Export(verb) => export::run(verb, &options),
         Verb::Lock(verb) => lock::run(verb, &options),
         Verb::Diff(verb) => diff::run(verb, &options),
         Verb::Verify(verb) => verify::run(verb, &options),

@@ -98,7 +98,7 @@ in
     targets = [ "cluster:b200-dgxc" ];
     scenarios = search [
       { tp = 8; kvOffload = simple; conc = [ 1 4 8 14 ]; }
-      { tp = 8; ep = 8; dpAttn = true; kvOffload = simple; conc = [ 32 64 96 128 160 196 ]; }
+      { tp = 8; ep = 8; dpAttn = true; kvOffload = simple; inherit router; conc = [ 32 64 96 128 160 196 ]; }
     ];
     serve = serve ({ dpAttn, kvOffload, ... }@point:
       let
@@ -136,8 +136,8 @@ in
       { tp = 8; conc = [ 1 4 ]; }
       { tp = 4; conc = [ 1 2 4 6 8 ]; }
       { tp = 4; kvOffload = simple; conc = [ 16 ]; }
-      { tp = 4; ep = 4; dpAttn = true; kvOffload = simple; conc = [ 48 64 ]; }
-      { tp = 8; ep = 8; dpAttn = true; kvOffload = simple; conc = [ 128 256 384 512 576 ]; }
+      { tp = 4; ep = 4; dpAttn = true; kvOffload = simple; inherit router; conc = [ 48 64 ]; }
+      { tp = 8; ep = 8; dpAttn = true; kvOffload = simple; inherit router; conc = [ 128 256 384 512 576 ]; }
     ];
     serve = serve ({ tp, dpAttn, kvOffload, ... }@point:
       let
@@ -171,7 +171,7 @@ in
       {
         search = [
           { tp = 8; conc = [ 1 4 8 16 32 40 48 56 64 ]; }
-          { tp = 8; dpAttn = true; conc = [ 64 ]; }
+          { tp = 8; dpAttn = true; inherit router; conc = [ 64 ]; }
         ];
       }
     ];

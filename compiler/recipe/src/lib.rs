@@ -12,6 +12,7 @@ mod check;
 mod command;
 mod container;
 pub mod context;
+pub mod export;
 pub mod facts;
 mod inject;
 pub mod json;

@@ -20,6 +20,9 @@ pub struct Job {
     pub row: Map<String, Value>,
 }
 
+/// Seconds that upstream replays conversations for.
+pub(crate) const DURATION: u32 = 3600;
+
 /// KV offload never gets more than this much of a host's memory, in MiB: 3 TB.
 const DRAM_BASELINE_MIB: u64 = 2_861_022;
 
@@ -49,6 +52,7 @@ pub fn points(recipe: &Recipe) -> impl Iterator<Item = Point> + '_ {
                 parallel: part.parallel,
                 conc: conc.value,
                 kv_offload: part.kv_offload.clone(),
+                router: part.router.clone(),
                 scenario: index,
                 entry: Some(entry),
             })
@@ -80,6 +84,9 @@ pub fn row(recipe: &Recipe, point: &Point, targets: &[Target]) -> Map<String, Va
     put("spec-decoding", json!(speculation(recipe)));
     put("exp-name", json!(experiment(recipe, point)));
     put("run-eval", json!(false));
+    if let Some(router) = &point.router {
+        put("router", json!({ "name": router.name.value, "version": router.version.value }));
+    }
     match &point.workload {
         Workload::FixedSequence { isl, osl } => {
             put("isl", json!(isl));

@@ -33,7 +33,7 @@ const NAMES: &[&str] = &[
 pub fn parse(recipe: &Recipe, targets: &[Target], text: &str) -> Result<Job, String> {
     let first = matrix::points(recipe).next().ok_or("the recipe has no point to start from")?;
     let parallel = Parallel { tp: first.parallel.tp, pp: 1, ep: 1, dp_attn: false, dcp: 1, pcp: 1 };
-    let mut point = Point { parallel, kv_offload: None, entry: None, ..first };
+    let mut point = Point { parallel, kv_offload: None, router: None, entry: None, ..first };
     let mut medium = None;
     let mut backend = None;
     for part in text.split(',').filter(|part| !part.trim().is_empty()) {

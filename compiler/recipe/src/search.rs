@@ -2,6 +2,7 @@
 
 use diag::{Diagnostics, Span, slugs};
 
+use crate::matrix::DURATION;
 use crate::plan::Parallel;
 use crate::schema::{self, At, Record};
 use crate::tree::{Node, Tree};
@@ -49,6 +50,8 @@ pub struct Entry {
     pub listed: bool,
     /// Where evicted KV blocks go.
     pub kv_offload: Option<KvOffload>,
+    /// What stands before the servers, as results name it.
+    pub router: Option<Router>,
     /// Where it was written.
     pub at: Option<Span>,
 }
@@ -64,6 +67,15 @@ pub struct KvOffload {
     pub version: Option<String>,
 }
 
+/// What stands before servers and hands requests out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Router {
+    /// Its name.
+    pub name: At<String>,
+    /// Its version.
+    pub version: At<String>,
+}
+
 /// One cell of a search space.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Point {
@@ -75,6 +87,8 @@ pub struct Point {
     pub conc: u32,
     /// Where evicted KV blocks go.
     pub kv_offload: Option<KvOffload>,
+    /// What stands before the servers, as results name it.
+    pub router: Option<Router>,
     /// Index of the scenario that it is of, or whose workload it has.
     pub scenario: usize,
     /// Index of the search space's part; `None` outside the search space.
@@ -110,7 +124,8 @@ fn agentic(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Scenario> {
     let fields = ["dramUtilization", "duration", "search"];
     let record = Record::open(tree, "an agentic scenario", &fields, out)?;
     let dram_utilization = record.optional("dramUtilization", out, share);
-    let duration = record.optional("duration", out, schema::count).map_or(3600, |duration| duration.value);
+    let duration =
+        record.optional("duration", out, schema::count).map_or(DURATION, |duration| duration.value);
     let search = search(record, out)?;
     Some(Scenario { workload: Workload::Agentic { duration, dram_utilization }, search, at: tree.at })
 }
@@ -142,7 +157,7 @@ fn search(record: Record<'_>, out: &mut Diagnostics) -> Option<Vec<Entry>> {
 }
 
 fn entry(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Entry> {
-    let fields = ["tp", "pp", "ep", "dcp", "pcp", "dpAttn", "conc", "kvOffload"];
+    let fields = ["tp", "pp", "ep", "dcp", "pcp", "dpAttn", "conc", "kvOffload", "router"];
     let record = Record::open(tree, "a part of the search space", &fields, out)?;
     let mut places = Vec::new();
     let mut widths = [1_u32; WIDTHS.len()];
@@ -160,8 +175,11 @@ fn entry(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Entry> {
         }
         places.extend(field.value.at.map(|at| (name, at)));
     }
-    let dp_attn = record.optional("dpAttn", out, schema::boolean).is_some_and(|value| value.value);
+    let dp_attn = record.optional("dpAttn", out, schema::boolean);
+    places.extend(dp_attn.as_ref().and_then(|value| value.at).map(|at| ("dpAttn", at)));
+    let dp_attn = dp_attn.is_some_and(|value| value.value);
     let kv_offload = record.optional("kvOffload", out, kv_offload);
+    let router = record.optional("router", out, router);
     let conc = record.required("conc", out, concurrencies);
     let (conc, listed) = conc?;
     if !whole {
@@ -169,7 +187,7 @@ fn entry(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Entry> {
     }
     let [tp, pp, ep, dcp, pcp] = widths;
     let parallel = Parallel { tp, pp, ep, dp_attn, dcp, pcp };
-    Some(Entry { parallel, places, conc, listed, kv_offload, at: tree.at })
+    Some(Entry { parallel, places, conc, listed, kv_offload, router, at: tree.at })
 }
 
 fn kv_offload(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<KvOffload> {
@@ -183,6 +201,13 @@ fn kv_offload(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<KvOffload> 
         backend: backend?,
         version: version.map(|version| version.value),
     })
+}
+
+fn router(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Router> {
+    let record = Record::open(tree, "`router`", &["name", "version"], out)?;
+    let name = record.required("name", out, schema::text);
+    let version = record.required("version", out, schema::text);
+    Some(Router { name: name?, version: version? })
 }
 
 /// Reads concurrencies: a list, or a range that doubles and always ends at its end.

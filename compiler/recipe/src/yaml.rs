@@ -101,7 +101,7 @@ fn scalar(tree: &Tree, to: &mut Word, out: &mut Diagnostics) -> bool {
 }
 
 /// Writes a string bare where no reader could take it for anything else.
-fn scalar_text(text: &str) -> String {
+pub(crate) fn scalar_text(text: &str) -> String {
     let first = text.bytes().next();
     let plain = first.is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/'));

@@ -5,6 +5,7 @@ crate::slug::slugs! { "recipe":
     DCP_DOES_NOT_DIVIDE_TP = "dcp-does-not-divide-tp";
     DUPLICATE_CONCURRENCY = "duplicate-concurrency";
     DUPLICATE_KEY = "duplicate-key";
+    ENTRY_CANNOT_SAY = "entry-cannot-say";
     FIELD_WITHOUT_EFFECT = "field-without-effect";
     MISSING_FIELD = "missing-field";
     MORE_GPUS_THAN_NODE = "more-gpus-than-node";
