@@ -150,3 +150,19 @@ fn a_changelog_says_what_is_new_and_what_changed() {
     let line = lines[0].as_str().unwrap();
     assert!(line.contains("server.--max-num-seqs from ") && line.contains("1 point"), "{lines}");
 }
+
+#[test]
+fn a_description_says_what_the_plans_start() {
+    let sandbox = Sandbox::with("fixtures/tour");
+    let ran = sandbox.recipec(["matrix", "--format", "markdown"]).exits(0);
+    assert!(ran.stdout.starts_with("2 jobs of 1 recipe, 0 evaluated; 4 throughput plans\n"), "{ran:?}");
+    let row = "| 1024 tokens in, 1024 out | TP1 | 1 | 4, 16 | – | `cluster`, `one-host` |\n";
+    assert!(ran.stdout.contains(row), "{ran:?}");
+    // A label that the server was never told is no description.
+    let text =
+        sandbox.read("manifests/tiny.nix").replace("tensor-parallel-size = tp", "tensor-parallel-size = 2");
+    sandbox.write("manifests/tiny.nix", text);
+    let ran = sandbox.recipec(["matrix", "--format", "markdown"]).exits(1);
+    assert!(ran.stdout.contains("label-not-realised"), "{ran:?}");
+    sandbox.recipec(["matrix"]).exits(0);
+}

@@ -70,21 +70,23 @@ fn changelog(
 ) -> Result<String, Diagnostics> {
     let comparison = diff::since(loaded, corpus, recipes, since)?;
     let mut lines = Vec::new();
-    let mut findings = Diagnostics::new();
     let of: BTreeSet<&str> = comparison.changes.iter().map(|change| change.recipe.as_str()).collect();
-    let mut concerned = Vec::new();
+    let (mut concerned, mut new) = (Vec::new(), Vec::new());
     for recipe in recipes {
         let key = recipe.key.value.as_str();
         if comparison.added.iter().any(|added| added == key) {
-            let layouts = layouts(loaded, corpus, recipe, &mut findings);
-            lines.push(sentence(recipe, &layouts));
+            new.push(Recipe::clone(recipe));
             concerned.push(*recipe);
         } else if of.contains(key) {
             concerned.push(recipe);
         }
     }
+    if !new.is_empty() {
+        let corpus = Corpus { recipes: new, partial: true, ..corpus.clone() };
+        let layouts = layouts(loaded, &corpus);
+        lines.extend(corpus.recipes.iter().zip(&layouts).map(|(recipe, one)| sentence(recipe, one)));
+    }
     lines.extend(changed(&comparison));
-    loaded.findings.extend(findings);
     // Who asks for an entry although nothing differs wants to run the recipes again.
     if concerned.is_empty() {
         concerned.extend_from_slice(recipes);

@@ -4,10 +4,11 @@
 //! It is read from plans and not from search spaces, so that prose cannot say TP4 where TP1 runs.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
-use diag::Diagnostics;
-use engine::known::Known;
+use diag::{Diagnostic, Severity};
 use recipe::plan::{Mode, Parallel, Plan, Role};
+use recipe::recipe::Speculation;
 use recipe::search::Workload;
 use recipe::{Corpus, Job, Recipe};
 
@@ -30,28 +31,26 @@ pub(crate) struct Layout {
     pub(crate) targets: BTreeSet<String>,
 }
 
-/// Plans every job of a recipe and gathers what is alike.
-pub(crate) fn layouts(
-    loaded: &mut Loaded<'_, '_>,
-    corpus: &Corpus,
-    recipe: &Recipe,
-    findings: &mut Diagnostics,
-) -> Vec<Layout> {
-    let known = match loaded.lock(recipe) {
-        Ok(found) => found.and_then(|found| found.lock).map(|lock| lock.known).unwrap_or_default(),
-        Err(_) => Known::default(),
-    };
-    let jobs = recipe::matrix(recipe, &corpus.targets);
-    let mut all: Vec<Layout> = Vec::new();
-    for target in corpus.targets_of(recipe) {
-        for job in &jobs {
-            match recipe::plan(&mut loaded.session, recipe, target, job, Mode::Throughput, &known) {
-                Ok(plan) => add(&mut all, job, &plan),
-                Err(found) => findings.extend(found),
+/// Plans every recipe of a corpus and returns the layouts of each, in the same order. A label that
+/// its server was never told is an error, as all that keeps a plan from being made.
+pub(crate) fn layouts(loaded: &mut Loaded<'_, '_>, corpus: &Corpus) -> Vec<Vec<Layout>> {
+    let (known, locks) = loaded.known();
+    let checked = recipe::check(&mut loaded.session, corpus, &known);
+    let serious = |finding: &Diagnostic| finding.severity == Severity::Error;
+    loaded.findings.extend(locks.into_iter().chain(checked.diagnostics).filter(serious));
+    let of = |recipe: &Recipe| {
+        let jobs = recipe::matrix(recipe, &corpus.targets);
+        let mut all = Vec::new();
+        let measures = |plan: &&Plan| plan.recipe == recipe.key.value && plan.mode == Mode::Throughput;
+        for plan in checked.plans.iter().filter(measures) {
+            let index = plan.job.and_then(|job| usize::try_from(job).ok());
+            if let Some(job) = index.and_then(|index| jobs.get(index)) {
+                add(&mut all, job, plan);
             }
         }
-    }
-    all
+        all
+    };
+    corpus.recipes.iter().map(of).collect()
 }
 
 fn add(all: &mut Vec<Layout>, job: &Job, plan: &Plan) {
@@ -68,8 +67,7 @@ fn add(all: &mut Vec<Layout>, job: &Job, plan: &Plan) {
     });
     let Some(layout) = all.get_mut(place) else { return };
     layout.targets.insert(plan.target.clone());
-    let evaluated = job.row.get("run-eval").and_then(serde_json::Value::as_bool) == Some(true);
-    for (list, wanted) in [(&mut layout.conc, true), (&mut layout.evaluated, evaluated)] {
+    for (list, wanted) in [(&mut layout.conc, true), (&mut layout.evaluated, is_evaluated(job))] {
         if wanted && !list.contains(&job.point.conc) {
             list.push(job.point.conc);
         }
@@ -134,4 +132,76 @@ pub(crate) fn sentence(recipe: &Recipe, layouts: &[Layout]) -> String {
         count(points, "point"),
         phrases.join("; "),
     )
+}
+
+/// Writes what the description of a pull request says of recipes: counts, and for each what it
+/// serves and where, layout by layout.
+pub(crate) fn description(loaded: &mut Loaded<'_, '_>, corpus: &Corpus) -> String {
+    let mut body = String::new();
+    let (mut jobs, mut evaluated, mut launches) = (0, 0, 0);
+    for (recipe, layouts) in corpus.recipes.iter().zip(layouts(loaded, corpus)) {
+        let rows = recipe::matrix(recipe, &corpus.targets);
+        let marked = rows.iter().filter(|job| is_evaluated(job)).count();
+        jobs += rows.len();
+        evaluated += marked;
+        launches += rows.len() * corpus.targets_of(recipe).len();
+        about(recipe, &layouts, rows.len(), marked, &mut body);
+    }
+    format!(
+        "{} of {}, {evaluated} evaluated; {}\n{body}",
+        count(jobs, "job"),
+        count(corpus.recipes.len(), "recipe"),
+        count(launches, "throughput plan"),
+    )
+}
+
+fn about(recipe: &Recipe, layouts: &[Layout], jobs: usize, evaluated: usize, text: &mut String) {
+    let model = &recipe.model;
+    let _ = write!(text, "\n### `{}`\n\n", recipe.key.value);
+    let _ = writeln!(
+        text,
+        "- `{}` ({}) on {}",
+        model.repository.value, model.precision.value, recipe.engine.value
+    );
+    let _ = writeln!(text, "- `{}`", recipe.image.value);
+    match recipe.speculative.always() {
+        Some(speculative) => {
+            let _ = writeln!(
+                text,
+                "- drafts {} with {}",
+                count_of(speculative.steps.value),
+                speculative.method.value
+            );
+        }
+        None if matches!(recipe.speculative, Speculation::PerPoint(_)) => {
+            text.push_str("- drafts as its points say\n");
+        }
+        None => {}
+    }
+    let evaluated = if evaluated == 0 { String::new() } else { format!(", {evaluated} evaluated") };
+    let _ = write!(text, "- {}{evaluated}\n\n", count(jobs, "job"));
+    text.push_str(
+        "| workload | layout | GPUs | concurrency | evaluated | targets |\n|---|---|---|---|---|---|\n",
+    );
+    for layout in layouts {
+        let targets: Vec<String> = layout.targets.iter().map(|name| format!("`{name}`")).collect();
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {} |",
+            layout.workload,
+            layout.words.replace('|', "\\|"),
+            layout.gpus,
+            list(&layout.conc),
+            if layout.evaluated.is_empty() { "–".to_owned() } else { list(&layout.evaluated) },
+            targets.join(", ")
+        );
+    }
+}
+
+fn count_of(steps: u32) -> String {
+    if steps == 1 { "1 token".to_owned() } else { format!("{steps} tokens") }
+}
+
+fn is_evaluated(job: &Job) -> bool {
+    job.row.get("run-eval").and_then(serde_json::Value::as_bool) == Some(true)
 }

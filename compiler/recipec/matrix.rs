@@ -4,32 +4,45 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use crate::arguments::{Matrix, Options};
+use crate::arguments::{Format, Matrix, Options};
 use crate::corpus;
+use crate::layouts;
 use crate::outcome::{Answer, Document, Outcome};
+use crate::words::count;
 
 /// Jobs by config key.
-struct Jobs(Map<String, Value>);
+struct Jobs {
+    rows: Map<String, Value>,
+    /// What the description of a pull request says of them, where that is asked for.
+    description: Option<String>,
+}
 
 /// Lists the jobs of the recipes that are asked for.
 pub(crate) fn run(verb: &Matrix, options: &Options) -> Outcome {
-    corpus::with("matrix", &verb.recipes, options, |loaded| {
+    corpus::with("matrix", &verb.recipes, options, |mut loaded| {
         let mut jobs = Map::new();
         for recipe in &loaded.corpus.recipes {
             let rows = recipe::matrix(recipe, &loaded.corpus.targets);
             let rows = rows.into_iter().map(|job| Value::Object(job.row)).collect();
             jobs.insert(recipe.key.value.clone(), Value::Array(rows));
         }
-        loaded.finish("matrix", Jobs(jobs))
+        // Only a description needs plans, and plans take their time.
+        let asked = options.format == Format::Markdown
+            || options.output.iter().any(|one| one.format == Format::Markdown);
+        let description = asked.then(|| {
+            let corpus = std::mem::take(&mut loaded.corpus);
+            layouts::description(&mut loaded, &corpus)
+        });
+        loaded.finish("matrix", Jobs { rows: jobs, description })
     })
 }
 
 impl Answer for Jobs {
     fn human(&self) -> String {
         let mut text = String::new();
-        for (key, rows) in &self.0 {
+        for (key, rows) in &self.rows {
             let rows = rows.as_array().map(Vec::as_slice).unwrap_or_default();
-            let _ = writeln!(text, "{key}  ({})", crate::words::count(rows.len(), "job"));
+            let _ = writeln!(text, "{key}  ({})", count(rows.len(), "job"));
             for (index, row) in rows.iter().enumerate() {
                 let _ = writeln!(text, "  #{index:<3} {}", line(row));
             }
@@ -38,8 +51,12 @@ impl Answer for Jobs {
     }
 
     fn document(&self) -> Document {
-        let text = serde_json::to_string_pretty(&self.0).unwrap_or_default();
+        let text = serde_json::to_string_pretty(&self.rows).unwrap_or_default();
         Document::Bare(text + "\n")
+    }
+
+    fn markdown(&self) -> Option<String> {
+        self.description.clone()
     }
 }
 
