@@ -21,17 +21,11 @@ fn yaml(text: &str) -> Value {
     serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// Fills in what upstream's own reader fills in, writes ranges of concurrencies out as it does, and
-/// leaves out an idle share of memory.
+/// Fills in what upstream's own reader fills in, and writes ranges of concurrencies out as it does.
 fn filled(entry: &Value) -> Value {
     let mut entry = entry.clone();
     let scenarios = entry["scenarios"].as_object_mut().unwrap();
     for part in scenarios.values_mut().flat_map(|list| list.as_array_mut().unwrap()) {
-        // A share of memory where nothing offloads changes no plan, and `check` refuses it.
-        let offloads = |space: &Value| space["kv-offloading"] == "dram";
-        if !part["search-space"].as_array().unwrap().iter().any(offloads) {
-            part.as_object_mut().unwrap().remove("dram-utilization");
-        }
         for space in part["search-space"].as_array_mut().unwrap() {
             let space = space.as_object_mut().unwrap();
             let defaults = [

@@ -204,7 +204,7 @@ fn place(recipe: &Recipe, want: &Want) -> Option<Span> {
             let named = sources.find(|source| source.repository.value == *repository && source.path == *path);
             named.and_then(|source| source.repository.at)
         }
-        Want::Checkpoint { .. } => recipe.speculative.always()?.draft.as_ref()?.repository.at,
+        Want::Checkpoint { .. } => recipe.speculative.always()?.draft.as_ref()?.checkpoint.repository.at,
     }
 }
 

@@ -169,6 +169,7 @@ in
     client = replay { AIPERF_HTTP_TCP_USER_TIMEOUT = 900000; };
     scenarios.agentic = [
       {
+        dramUtilization = 0.6;
         search = [
           { tp = 8; conc = [ 1 4 8 16 32 40 48 56 64 ]; }
           { tp = 8; dpAttn = true; inherit router; conc = [ 64 ]; }

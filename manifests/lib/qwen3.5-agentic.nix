@@ -61,13 +61,9 @@ rec {
     };
   });
 
-  # A search space whose points may keep KV blocks in four fifths of the host's memory, and one
-  # whose points keep none there.
+  # A search space whose points may keep KV blocks in four fifths of the host's memory.
   search = points: {
     agentic = [ { dramUtilization = 0.8; search = points; } ];
-  };
-  searchWithoutOffload = points: {
-    agentic = [ { search = points; } ];
   };
 
   hicache = { medium = "dram"; backend = "hicache"; };

@@ -41,7 +41,7 @@ in
     image = "lmsysorg/sglang-rocm:v0.5.16-rocm720-mi30x-20260730";
     model = qwen.fp8;
     targets = [ "cluster:mi300x-amds" ];
-    scenarios = agentic.searchWithoutOffload [
+    scenarios = agentic.search [
       { tp = 8; conc = [ 4 16 20 24 32 ]; }
       { tp = 8; ep = 8; conc = [ 4 16 20 24 32 ]; }
     ];
@@ -61,7 +61,7 @@ in
     model = qwen.fp8;
     quantization = { method = "fp8"; kvCache = "fp8_e4m3"; };
     targets = [ "cluster:mi325x-amds" ];
-    scenarios = agentic.searchWithoutOffload [
+    scenarios = agentic.search [
       { tp = 2; ep = 2; conc = [ 1 4 6 ]; }
       { tp = 4; conc = [ 1 8 16 32 40 48 ]; }
       { tp = 4; ep = 4; conc = [ 4 16 32 40 48 ]; }
@@ -84,7 +84,7 @@ in
     model = qwen.mxfp4;
     quantization = { kvCache = "fp8_e4m3"; };
     targets = [ "cluster:mi355x-amds" ];
-    scenarios = agentic.searchWithoutOffload [
+    scenarios = agentic.search [
       { tp = 2; ep = 2; conc = [ 1 4 8 12 16 20 ]; }
       { tp = 4; conc = [ 1 4 8 12 16 20 24 28 32 40 ]; }
     ];

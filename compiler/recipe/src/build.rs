@@ -75,7 +75,7 @@ pub(crate) fn bind<'a>(
     let machine = caller.set(of_target.iter().copied(), out)?;
     let workspace = caller.resolve(&target.runtime.workspace, machine, out)?;
     let workspace = schema::text(&workspace, "the workspace in the container", out)?.value;
-    let of_recipe = context::of_recipe(caller, recipe, &workspace, out)?;
+    let of_recipe = context::of_recipe(caller, recipe, target, &workspace, out)?;
     let port = word(context::port(recipe, target), "the port", out)?;
     let wants = used(recipe, target);
     Some(Binding {
@@ -141,7 +141,7 @@ pub(crate) fn ask(
             let tree = caller.call(function, first, out)?;
             let speculative =
                 if tree.is_null() { None } else { Some(crate::lower::speculative(&tree, out)?) };
-            values.push(("speculative", context::given(caller, speculative.as_ref(), out)?));
+            values.push(("speculative", context::given(caller, speculative.as_ref(), target, out)?));
             speculative
         }
     };
@@ -167,11 +167,27 @@ pub(crate) fn ask(
 }
 
 impl Binding<'_> {
+    /// Returns true if a draft lies in the same place on both targets, as far as is known here.
+    fn drafts_alike(&self, other: &Self) -> bool {
+        match &self.recipe.speculative {
+            Speculation::None => true,
+            Speculation::Always(speculative) => speculative
+                .draft
+                .as_ref()
+                .is_none_or(|draft| draft.folder(self.target) == draft.folder(other.target)),
+            Speculation::PerPoint(_) => {
+                let (ours, theirs) = (&self.target.checkpoints, &other.target.checkpoints);
+                ours.staged.is_empty() && theirs.staged.is_empty() && ours.directory == theirs.directory
+            }
+        }
+    }
+
     /// Returns true if the functions of the recipe are told the same on both targets.
     pub(crate) fn tells_the_same(&self, other: &Self) -> bool {
         let (ours, theirs) = (&self.target.hardware, &other.target.hardware);
         self.placement == other.placement
             && self.workspace == other.workspace
+            && self.drafts_alike(other)
             && self.port == other.port
             && (&ours.sku.value, &ours.architecture.value, ours.gpus_per_node, ours.dram_mib)
                 == (&theirs.sku.value, &theirs.architecture.value, theirs.gpus_per_node, theirs.dram_mib)
@@ -231,7 +247,7 @@ pub(crate) fn seat(
     if let (Speculation::PerPoint(_), Some(draft)) =
         (&recipe.speculative, speculative.as_ref().and_then(|speculative| speculative.draft.as_ref()))
     {
-        wants.insert(draft.want().name());
+        wants.insert(draft.checkpoint.want().name());
     }
     let plan = Plan {
         recipe: recipe.key.value.clone(),
@@ -373,10 +389,11 @@ impl Stages<'_> {
             self.stage("checkpoint", "download", download(&recipe.model.repository.value, folder, false));
         }
         if let Some(draft) = speculative.and_then(|speculative| speculative.draft.as_ref()) {
-            let place = binding.target.place(&draft.repository.value);
-            if place.as_ref().is_none_or(|place| !place.staged) {
-                let folder = place.and_then(|place| place.folder);
-                self.stage("draft", "download", download(&draft.repository.value, folder.as_deref(), false));
+            let repository = &draft.checkpoint.repository.value;
+            let staged = binding.target.place(repository).is_some_and(|place| place.staged);
+            if !staged && !draft.brought {
+                let folder = draft.folder(binding.target);
+                self.stage("draft", "download", download(repository, folder.as_deref(), false));
             }
         }
         for dataset in &recipe.datasets {

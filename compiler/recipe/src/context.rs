@@ -82,6 +82,7 @@ pub(crate) fn port<'t>(recipe: &'t Recipe, target: &'t Target) -> &'t Tree {
 pub(crate) fn of_recipe(
     caller: &mut Caller<'_, '_>,
     recipe: &Recipe,
+    target: &Target,
     workspace: &str,
     out: &mut Diagnostics,
 ) -> Option<Values> {
@@ -93,7 +94,7 @@ pub(crate) fn of_recipe(
     ];
     // A speculation that depends on the point is given with the point.
     if !matches!(recipe.speculative, Speculation::PerPoint(_)) {
-        values.push(("speculative", self::given(caller, recipe.speculative.always(), out)?));
+        values.push(("speculative", self::given(caller, recipe.speculative.always(), target, out)?));
     }
     Some(values)
 }
@@ -102,9 +103,10 @@ pub(crate) fn of_recipe(
 pub(crate) fn given(
     caller: &mut Caller<'_, '_>,
     speculation: Option<&Speculative>,
+    target: &Target,
     out: &mut Diagnostics,
 ) -> Option<Value> {
-    caller.give(&Tree::from(speculation.map(speculative)), out)
+    caller.give(&Tree::from(speculation.map(|speculation| speculative(speculation, target))), out)
 }
 
 /// Returns what changes from point to point.
@@ -174,14 +176,19 @@ fn word(value: Option<&At<String>>) -> Tree {
     Tree::from(value.map(|value| value.value.as_str()))
 }
 
-fn speculative(speculative: &Speculative) -> Tree {
+fn speculative(speculative: &Speculative, target: &Target) -> Tree {
+    let draft = speculative.draft.as_ref();
+    let repository = draft.map(|draft| draft.checkpoint.repository.value.as_str());
+    // Where the engine reads it: a folder, or the repository id where a hub cache serves it.
+    let folder = draft.and_then(|draft| draft.folder(target));
     Tree::set([
         ("method", Tree::from(speculative.method.value.as_str())),
         ("algorithm", word(speculative.algorithm.as_ref())),
         ("steps", Tree::from(speculative.steps.value)),
         ("topk", Tree::from(speculative.topk.as_ref().map(|topk| topk.value))),
         ("draftTokens", Tree::from(speculative.draft_tokens.as_ref().map(|tokens| tokens.value))),
-        ("draft", Tree::from(speculative.draft.as_ref().map(|draft| draft.repository.value.as_str()))),
+        ("draft", Tree::from(repository)),
+        ("draftPath", Tree::from(folder.as_deref().or(repository))),
         ("draftSampling", word(speculative.draft_sampling.as_ref())),
     ])
 }

@@ -36,7 +36,7 @@ pub fn claim<'a>(
         drafting: Drafting {
             checkpoint: &recipe.model.repository.value,
             method: &speculative.method.value,
-            draft: speculative.draft.as_ref().map(|draft| draft.repository.value.as_str()),
+            draft: speculative.draft.as_ref().map(|draft| draft.checkpoint.repository.value.as_str()),
             sampling: speculative.draft_sampling.as_ref().map(|sampling| sampling.value.as_str()),
         },
         tokens: speculative.steps.value,

@@ -75,7 +75,7 @@ pub fn launch(engine: Engine, recipe: &Recipe, built: &Built, known: &Known) -> 
     });
     if let Some(speculative) = &built.speculative {
         if let Some(draft) = &speculative.draft {
-            let id = &draft.repository.value;
+            let id = &draft.checkpoint.repository.value;
             launch.draft = Some(model(id, known.checkpoints.get(id).cloned().unwrap_or_default()));
         }
         launch.speculative = Some(Speculative {

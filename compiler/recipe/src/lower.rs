@@ -6,7 +6,7 @@ use diag::{Diagnostic, Diagnostics, slugs};
 use engine::known::{self, Fact, Source};
 
 use crate::recipe::{
-    Acceptance, Curve, Download, Model, Quantization, Recipe, Repository, SourceFile, Speculation,
+    Acceptance, Curve, Download, Draft, Model, Quantization, Recipe, Repository, SourceFile, Speculation,
     Speculative,
 };
 use crate::schema::{self, At, Record};
@@ -291,7 +291,7 @@ pub(crate) fn speculative(tree: &Tree, out: &mut Diagnostics) -> Option<Speculat
     let steps = record.required("steps", out, schema::count);
     let topk = record.optional("topk", out, schema::count);
     let draft_tokens = record.optional("draftTokens", out, schema::count);
-    let draft = record.optional("draft", out, repository);
+    let draft = record.optional("draft", out, draft);
     let draft_sampling = record.optional("draftSampling", out, schema::text);
     let acceptance = record.optional("acceptance", out, acceptance);
     Some(Speculative {
@@ -305,6 +305,19 @@ pub(crate) fn speculative(tree: &Tree, out: &mut Diagnostics) -> Option<Speculat
         draft_sampling,
         acceptance,
         at: tree.at,
+    })
+}
+
+fn draft(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Draft> {
+    let record = Record::open(tree, "a draft", &["repository", "revision", "folder", "download"], out)?;
+    let whoever = [("recipe", false), ("engine", true)];
+    let brought =
+        record.optional("download", out, |tree, what, out| schema::choice(tree, what, &whoever, out));
+    let folder = record.optional("folder", out, schema::text);
+    Some(Draft {
+        checkpoint: checkpoint(record, out)?,
+        folder,
+        brought: brought.is_some_and(|engine| engine.value),
     })
 }
 
@@ -426,7 +439,10 @@ fn lengths(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<BTreeMap<Strin
 }
 
 fn repository(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<Repository> {
-    let record = Record::open(tree, "a repository", &["repository", "revision"], out)?;
+    checkpoint(Record::open(tree, "a repository", &["repository", "revision"], out)?, out)
+}
+
+fn checkpoint(record: Record<'_>, out: &mut Diagnostics) -> Option<Repository> {
     let repository = record.required("repository", out, repository_id);
     let revision = record.optional("revision", out, schema::text);
     Some(Repository {

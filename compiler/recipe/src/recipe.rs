@@ -5,6 +5,7 @@ use engine::known::Checkpoint;
 
 use crate::schema::At;
 use crate::search::Scenario;
+use crate::target::Target;
 use crate::tree::Tree;
 use crate::want::Want;
 
@@ -136,13 +137,33 @@ pub struct Speculative {
     /// Tokens that one step verifies, where the engine counts them.
     pub draft_tokens: Option<At<u32>>,
     /// The draft checkpoint, if the draft is a model of its own.
-    pub draft: Option<Repository>,
+    pub draft: Option<Draft>,
     /// How the draft samples, where that matters: `greedy` or `probabilistic`.
     pub draft_sampling: Option<At<String>>,
     /// The synthetic acceptance that throughput runs inject.
     pub acceptance: Option<Acceptance>,
     /// Where it was written.
     pub at: Option<Span>,
+}
+
+/// A draft that is a checkpoint of its own.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Draft {
+    /// The checkpoint.
+    pub checkpoint: Repository,
+    /// The folder that it is put into on targets that have no folder for it.
+    pub folder: Option<At<String>>,
+    /// Whether the engine brings it by itself.
+    pub brought: bool,
+}
+
+impl Draft {
+    /// Returns the folder that holds the draft on a target; `None` where a hub cache serves it.
+    #[must_use]
+    pub fn folder(&self, target: &Target) -> Option<String> {
+        let place = target.place(&self.checkpoint.repository.value).and_then(|place| place.folder);
+        place.or_else(|| self.folder.as_ref().map(|folder| folder.value.clone()))
+    }
 }
 
 /// Synthetic acceptance: the mean number of tokens that a step yields.
@@ -198,7 +219,7 @@ impl Recipe {
         wants.extend(self.cookbook.iter().map(|page| page.want("cookbook")));
         wants.extend(self.harness.iter().map(|harness| harness.want("harness")));
         if let Some(speculative) = self.speculative.always() {
-            wants.extend(speculative.draft.iter().map(Repository::want));
+            wants.extend(speculative.draft.iter().map(|draft| draft.checkpoint.want()));
             let curve = speculative.acceptance.as_ref().and_then(|acceptance| acceptance.curve.as_ref());
             wants.extend(curve.and_then(|curve| curve.source.as_ref()).map(|source| source.want("curve")));
         }

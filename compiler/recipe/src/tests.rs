@@ -158,6 +158,45 @@ fn what_runs_beside_a_server_starts_before_it_and_a_router_after_it() {
 }
 
 #[test]
+fn a_draft_lies_where_its_target_has_it_or_where_the_recipe_puts_it() {
+    let draft = |more: &str, target: &str| {
+        let text = format!(
+            "let base = import ./lib/base.nix; in {{ \"one\" = base // {{ \
+             speculative = {{ method = \"eagle3\"; steps = 3; draft = {{ repository = \"example/Draft\"; {more} }}; }}; \
+             serve = {{ speculative, ... }}@point: let given = base.serve point; in given // {{ \
+             args = given.args // {{ speculative-draft-model-path = speculative.draftPath; }}; }}; }}; }}"
+        );
+        with(&[("manifests/one.nix", &text)], |session, corpus, found| {
+            assert!(found.is_empty(), "{found:?}");
+            let mut corpus = corpus.clone();
+            if !target.is_empty() {
+                corpus.targets[0].checkpoints.directory = Some(crate::schema::At::made(target.to_owned()));
+            }
+            let recipe = &corpus.recipes[0];
+            let job = &crate::matrix(recipe, &corpus.targets)[0];
+            let mode = crate::plan::Mode::Throughput;
+            let plan = crate::plan(session, recipe, &corpus.targets[0], job, mode, &Known::default());
+            let plan = plan.unwrap_or_else(|findings| panic!("{findings:?}"));
+            let text = |group: &crate::plan::Group| -> Vec<String> {
+                let argv = &group.replicas[0].ranks[0].argv;
+                argv.iter().map(|word| word.as_text().unwrap_or("<hole>").to_owned()).collect()
+            };
+            let brought = plan.groups.iter().find(|group| group.name == "draft").map(text);
+            let server = text(plan.groups.iter().find(|group| group.kind == "server").expect("there is one"));
+            let at = server.iter().position(|word| word == "--speculative-draft-model-path").expect("given");
+            (server[at + 1].clone(), brought.map(|argv| argv[2..].join(" ")))
+        })
+    };
+    let said = |path: &str, brought: &str| (path.to_owned(), Some(brought.to_owned()));
+    assert_eq!(draft("", ""), said("example/Draft", "example/Draft"));
+    assert_eq!(draft("", "/models"), said("/models/Draft", "example/Draft --local-dir /models/Draft"));
+    let folder = "folder = \"/beside/Draft\";";
+    assert_eq!(draft(folder, ""), said("/beside/Draft", "example/Draft --local-dir /beside/Draft"));
+    assert_eq!(draft(folder, "/models"), said("/models/Draft", "example/Draft --local-dir /models/Draft"));
+    assert_eq!(draft("download = \"engine\";", ""), ("example/Draft".to_owned(), None));
+}
+
+#[test]
 fn a_point_outside_the_search_space_is_planned_like_any_other() {
     with(&[("manifests/one.nix", "{ \"one\" = import ./lib/base.nix; }")], |session, corpus, _| {
         let recipe = &corpus.recipes[0];

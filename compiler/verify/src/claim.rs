@@ -71,7 +71,7 @@ impl<'a> Subject<'a> {
         let stated = recipe.engine_version.as_ref().map(|version| version.value.as_str());
         let drafting = recipe.speculative.always().map(|speculative| Drafting {
             method: speculative.method.value.clone(),
-            draft: speculative.draft.as_ref().map(|draft| draft.repository.value.clone()),
+            draft: speculative.draft.as_ref().map(|draft| draft.checkpoint.repository.value.clone()),
             sampling: speculative.draft_sampling.as_ref().map(|sampling| sampling.value.clone()),
             steps: speculative.steps.value,
             source: speculative

@@ -187,7 +187,7 @@ fn field(recipe: &Recipe, built: &Built, path: &str) -> Option<Span> {
         "speculative.topk" => at(speculative.and_then(|one| one.topk.as_ref())),
         "speculative.draftTokens" => at(speculative.and_then(|one| one.draft_tokens.as_ref())),
         "speculative.draft" => {
-            at(speculative.and_then(|one| one.draft.as_ref()).map(|draft| &draft.repository))
+            at(speculative.and_then(|one| one.draft.as_ref()).map(|draft| &draft.checkpoint.repository))
         }
         "speculative.draftSampling" | "speculative.sampling" => {
             at(speculative.and_then(|one| one.draft_sampling.as_ref()))

@@ -50,9 +50,12 @@ pub(crate) fn report(
         (trial.change)(&mut changed);
         let same = stay(caller, corpus, &changed, concerned, known);
         if same {
-            let mut finding = Diagnostic::error(
+            // What the matrix says of it, results carry; no process hears of it.
+            let in_row = matches!(trial.field, "dramUtilization" | "kvOffload");
+            let say = if in_row { Diagnostic::warning } else { Diagnostic::error };
+            let mut finding = say(
                 slugs::recipe::FIELD_WITHOUT_EFFECT,
-                format!("`{}` changes no plan", trial.field),
+                format!("`{}` changes no process of any plan", trial.field),
             )
             .why(format!(
                 "whatever it says, every plan of `{}` is the same: the engine is never told",
