@@ -48,6 +48,13 @@ in
     } // more;
   };
 
+  # The same client, whose results go where the workspace is.
+  inWorkspace = client: { workspace, ... }@point:
+    let
+      mine = client point;
+    in
+    mine // { args = mine.args // { result-dir = "${workspace}/"; }; };
+
   # What the serving client imports and most engine images lack.
   servingClientPackages = [ "datasets" "pandas" ];
 

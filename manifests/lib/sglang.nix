@@ -37,7 +37,7 @@ let
         speculative-num-draft-tokens = speculative.draftTokens;
       };
 in
-{
+rec {
   # Makes `serve` of a recipe's own part: a function from the point to { args, env }.
   serve = own: point:
     let
@@ -61,6 +61,23 @@ in
       env = mine.env or { };
       ready = "/health";
     };
+
+  # As `serve`, but by the engine's own command, and split over GPUs as the recipe itself says.
+  serveByCommand = own: point:
+    let
+      mine = own point;
+    in
+    {
+      program = [ "sglang" "serve" ];
+      args = address point // speculation point // mine.args;
+      env = mine.env or { };
+      ready = "/health";
+    };
+
+  # As `serveByCommand`, by the module that the command stands for.
+  serveByModule = own: point: (serveByCommand own point) // {
+    program = [ "python3" "-m" "sglang.launch_server" ];
+  };
 
   # The name under which clients ask for the model.
   named = { model, ... }: { served-model-name = model.name; };

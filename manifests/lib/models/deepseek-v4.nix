@@ -30,6 +30,13 @@ in
     path = "models/deepseek-ai/DeepSeek-V4-Pro.yaml";
   };
 
+  # Where upstream publishes how SGLang serves it.
+  sglangCookbook = {
+    repository = "sgl-project/sglang";
+    revision = "main";
+    path = "docs/src/snippets/configs/deepseek-ai/deepseek-v4.jsx";
+  };
+
   # How the serving client writes its prompts where they have to read like a conversation: the
   # checkpoint brings an encoding in place of a chat template.
   conversation = { dsv4 = true; };
