@@ -4,6 +4,7 @@ let
   inherit (import ../lib/words.nix) json;
   model = import ../lib/models/deepseek-v4.nix;
   sglang = import ../lib/sglang.nix;
+  inherit (sglang) splitAttention;
   harness = import ../lib/harness.nix;
 
   base = {
@@ -26,12 +27,6 @@ let
 
   # No site packages of the user's own.
   alone = { PYTHONNOUSERSITE = 1; };
-
-  # Attention that is split by data has a rank on each GPU.
-  splitAttention = { tp, ... }: {
-    data-parallel-size = tp;
-    enable-dp-attention = true;
-  };
 
   # Half as many again as there are clients, and eight at least.
   admission = conc: max 8 (conc * 3 / 2);
@@ -134,7 +129,7 @@ let
     quantization = { kvCache = "fp8_e4m3"; };
     targets = [ "mi355x" ];
   };
-  mi355xArgs = { tp, ep, isl, osl, conc, mode, dpAttn, quantization, ... }@point: {
+  mi355xArgs = { tp, ep, isl, osl, conc, mode, dpAttn, quantization, ... }@point: model.sglangParsers // {
     tensor-parallel-size = tp;
     disable-radix-cache = true;
     attention-backend = "dsv4";
@@ -147,8 +142,6 @@ let
     context-length = if mode == "eval" then harness.evalContext point else isl + osl + 256;
     chunked-prefill-size = if dpAttn then isl * tp else isl;
     disable-shared-experts-fusion = true;
-    tool-call-parser = "deepseekv4";
-    reasoning-parser = "deepseek-v4";
     chat-template = "benchmarks/single_node/fixed_seq_len/../chat_templates/deepseek_v4_thinking.jinja";
     watchdog-timeout = 1800;
   } // when (ep > 1) { expert-parallel-size = ep; } // when dpAttn (splitAttention point // { enable-prefill-delayer = true; });

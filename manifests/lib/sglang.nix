@@ -1,6 +1,8 @@
 # SGLang: how the facts that belong to no engine become its options.
 let
   inherit (import ./harness.nix) evalContext;
+  inherit (import ./numbers.nix) when;
+  inherit (import ./words.nix) word portAfter;
   sizes = import ./sizes.nix;
 
   address = { port, model, ... }: {
@@ -36,6 +38,32 @@ let
         speculative-eagle-topk = speculative.topk;
         speculative-num-draft-tokens = speculative.draftTokens;
       };
+
+  # Where a router stands before the ranks, clients talk to it, and it talks to the engine next door.
+  enginePort = { port, dpAttn, ... }: if dpAttn then portAfter 1 port else port;
+
+  # Gives each conversation a rank and keeps it there: what the rank remembers of it is used again.
+  router = { port, ... }@point: {
+    role = "router";
+    inherit port;
+    ready = "/health";
+    program = [ "python3" "-m" "sglang_router.launch_router" ];
+    args = {
+      worker-urls = word [ "http://localhost:" (enginePort point) ];
+      policy = "consistent_hashing";
+      request-id-headers = "x-correlation-id";
+      dp-aware = true;
+      host = "0.0.0.0";
+      inherit port;
+      prometheus-host = "127.0.0.1";
+      prometheus-port = portAfter 10000 port;
+      connect-timeout-secs = 900;
+      # Agents' requests may wait for hours, and one that failed is a result.
+      request-timeout-secs = 14400;
+      disable-health-check = true;
+      disable-retries = true;
+    };
+  };
 in
 rec {
   # Makes `serve` of a recipe's own part: a function from the point to { args, env }.
@@ -77,6 +105,22 @@ rec {
   # As `serveByCommand`, by the module that the command stands for.
   serveByModule = own: point: (serveByCommand own point) // {
     program = [ "python3" "-m" "sglang.launch_server" ];
+  };
+
+  # As `serveByModule`, with a router before ranks that split attention by data.
+  serveRouted = own: { dpAttn, ... }@point:
+    serveByModule own (point // { port = enginePort point; }) // when dpAttn {
+      port = enginePort point;
+      beside = [ (router point) ];
+    };
+
+  # The engine's own metrics; a router has others.
+  metrics = point: word [ "http://localhost:" (enginePort point) "/metrics" ];
+
+  # Attention that is split by data has a rank on each GPU.
+  splitAttention = { tp, ... }: {
+    data-parallel-size = tp;
+    enable-dp-attention = true;
   };
 
   # The name under which clients ask for the model.

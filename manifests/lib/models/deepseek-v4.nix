@@ -37,6 +37,12 @@ in
     path = "docs/src/snippets/configs/deepseek-ai/deepseek-v4.jsx";
   };
 
+  # How SGLang reads its reasoning and its calls of tools.
+  sglangParsers = {
+    reasoning-parser = "deepseek-v4";
+    tool-call-parser = "deepseekv4";
+  };
+
   # How the serving client writes its prompts where they have to read like a conversation: the
   # checkpoint brings an encoding in place of a chat template.
   conversation = { dsv4 = true; };
