@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use eval::{Limits, Session};
-use recipe::export;
+use eval::{Limits, MemoryFiles, Session};
+use recipe::{draft, export, import};
 use serde_json::{Map, Value, json};
 
 use crate::matrix::NEWER;
@@ -159,4 +159,145 @@ fn a_description_says_what_the_plans_start() {
     let ran = sandbox.recipec(["matrix", "--format", "markdown"]).exits(1);
     assert!(ran.stdout.contains("label-not-realised"), "{ran:?}");
     sandbox.recipec(["matrix"]).exits(0);
+}
+
+#[test]
+fn a_draft_of_every_upstream_entry_measures_what_the_entry_does() {
+    let upstream = upstream();
+    let (files, recipes, targets) = manifests(repository());
+    let mut session = Session::new(&files, Limits::default());
+    let corpus = load(&mut session, &recipes, &targets);
+    let mut all: BTreeMap<String, String> = collected();
+    let mut paths = Vec::new();
+    let mut alone = Vec::new();
+    for key in upstream.keys() {
+        let started = import::draft(&Value::Object(upstream.clone()), key).unwrap();
+        let sibling = draft::nearest(&started, &corpus.recipes);
+        assert!(sibling.is_none_or(|sibling| sibling.key.value != *key), "{key}");
+        let Some(sibling) = sibling else {
+            alone.push(key);
+            continue;
+        };
+        let path = format!("manifests/started/{key}.nix");
+        let import = format!("../../{}", sibling.manifest);
+        let changes = draft::changes(&started, Some(sibling));
+        let text = draft::text(key, &[], Some((&sibling.key.value, &import)), &changes);
+        all.insert(path.clone(), syntax::format(&text).unwrap());
+        paths.push(path);
+    }
+    let files = MemoryFiles::new(all);
+    let mut session = Session::new(&files, Limits::default());
+    let (corpus, findings) = recipe::load(&mut session, &paths, &targets);
+    // A draft that begins to speculate has that left to fill in.
+    let left = findings.iter().filter(|finding| finding.slug.as_str() != "missing-field").count();
+    assert_eq!(left, 0, "{findings:#?}");
+    for recipe in &corpus.recipes {
+        let key = recipe.key.value.as_str();
+        let ours = yaml(&export::entry(recipe))[key].clone();
+        assert_eq!(filled(&ours), filled(&upstream[key]), "{key}");
+    }
+    println!(
+        "{} of {} drafts; without a recipe of their engine: {alone:?}",
+        corpus.recipes.len(),
+        upstream.len()
+    );
+    assert!(corpus.recipes.len() > 50);
+}
+
+/// Returns the texts of all manifests by path.
+fn collected() -> BTreeMap<String, String> {
+    let root = repository();
+    let mut all = BTreeMap::new();
+    let mut folders = vec![root.join("manifests")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "nix") {
+                let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+                all.insert(name, std::fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn a_recipe_starts_from_its_sibling_and_checks_clean() {
+    let sandbox = Sandbox::with("fixtures/tour");
+    let new = ["new", "tiny-fp4-b200-vllm-wide", "--from", "tiny-fp4-b200-vllm"];
+    let ran = sandbox
+        .recipec(
+            [
+                &new[..],
+                &["--change", "image=registry.example/tiny/engine:1.1", "--change", "model.precision=fp8"],
+            ]
+            .concat(),
+        )
+        .exits(0);
+    assert!(ran.stdout.contains("nothing is left to fill in"), "{ran:?}");
+    let path = "manifests/tiny-fp4-b200-vllm-wide.nix";
+    sandbox.recipec(["fmt", "--check", path]).exits(0);
+    sandbox.recipec(["check"]).exits(0);
+    let rows = sandbox.recipec(["matrix", "tiny-fp4-b200-vllm-wide", "--format", "json"]).exits(0).json();
+    let row = &rows["tiny-fp4-b200-vllm-wide"][0];
+    assert_eq!(
+        (&row["image"], &row["precision"]),
+        (&json!("registry.example/tiny/engine:1.1"), &json!("fp8"))
+    );
+    // Nothing is overwritten, and what cannot be read is said.
+    let before = sandbox.read(path);
+    sandbox.recipec(new).exits(2);
+    assert_eq!(sandbox.read(path), before);
+    sandbox.recipec(["new", "b", "--from", "tiny-fp4-b200-vlm"]).exits(2);
+    for change in ["image", "=x", "targets=[ ", "a..b=1"] {
+        sandbox.recipec(["new", "b", "--from", "tiny-fp4-b200-vllm", "--change", change]).exits(2);
+    }
+    sandbox.recipec(["new", "../b", "--from", "tiny-fp4-b200-vllm"]).exits(2);
+    // A field that there is not is for the check to find.
+    let ran = sandbox.recipec(["new", "b", "--from", "tiny-fp4-b200-vllm", "--change", "imag=x"]).exits(1);
+    assert!(ran.stderr.contains("unknown-field") && ran.stderr.contains("image"), "{ran:?}");
+}
+
+#[test]
+fn answers_start_a_recipe_too_and_all_that_is_missing_is_named() {
+    let sandbox = Sandbox::with("fixtures/tour");
+    let ran = sandbox.recipec(["new", "tiny-fp4-h200-vllm", "--engine", "vllm"]).exits(2);
+    for option in ["--image", "--model", "--precision", "--target", "--isl", "--tp", "--conc"] {
+        assert!(ran.stderr.contains(option), "{option}: {ran:?}");
+    }
+    let answers = [
+        "new",
+        "tiny-fp4-h200-vllm",
+        "--engine",
+        "vllm",
+        "--image",
+        "registry.example/tiny/engine:1.0",
+        "--model",
+        "tiny-org/tiny-moe-NVFP4",
+        "--precision",
+        "fp4",
+        "--target",
+        "b200",
+        "--isl",
+        "1024",
+        "--osl",
+        "1024",
+        "--tp",
+        "2",
+        "--conc",
+        "4..16",
+    ];
+    sandbox.recipec(answers).exits(0);
+    let text = sandbox.read("manifests/tiny-fp4-h200-vllm.nix");
+    assert!(text.contains("sibling") && !text.contains("image"), "{text}");
+    let rows = sandbox.recipec(["matrix", "tiny-fp4-h200-vllm", "--format", "json"]).exits(0).json();
+    let conc: Vec<u64> = rows["tiny-fp4-h200-vllm"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["conc"].as_u64().unwrap())
+        .collect();
+    assert_eq!(conc, [4, 8, 16]);
 }

@@ -15,13 +15,16 @@ mod export;
 mod flags;
 mod fmt;
 mod glob;
+mod import;
 mod layouts;
 mod lock;
 mod lock_check;
 mod matrix;
+mod new;
 mod outcome;
 mod plan;
 mod screen;
+mod start;
 mod verify;
 mod words;
 mod workspace;
@@ -50,6 +53,8 @@ fn run() -> ExitCode {
         Verb::Plan(verb) => plan::run(verb, &options),
         Verb::Matrix(verb) => matrix::run(verb, &options),
         Verb::Export(verb) => export::run(verb, &options),
+        Verb::Import(verb) => import::run(verb, &options),
+        Verb::New(verb) => new::run(verb, &options),
         Verb::Lock(verb) => lock::run(verb, &options),
         Verb::Diff(verb) => diff::run(verb, &options),
         Verb::Verify(verb) => verify::run(verb, &options),

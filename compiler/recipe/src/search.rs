@@ -235,13 +235,20 @@ fn concurrencies(tree: &Tree, what: &str, out: &mut Diagnostics) -> Option<(Vec<
         out.push(finding);
         return None;
     }
+    let all = doubling(from.value, to.value).into_iter().map(|value| At { value, at: tree.at });
+    Some((all.collect(), false))
+}
+
+/// Returns a range of concurrencies: it doubles, and always ends at its end.
+pub(crate) fn doubling(from: u32, to: u32) -> Vec<u32> {
     let mut all = Vec::new();
-    let mut value = from.value;
+    let mut value = from;
     loop {
-        all.push(At { value, at: tree.at });
-        if value >= to.value {
-            return Some((all, false));
+        all.push(value);
+        // Nothing doubles to itself, so that a range of any numbers ends.
+        if value >= to || value == 0 {
+            return all;
         }
-        value = value.saturating_mul(2).min(to.value);
+        value = value.saturating_mul(2).min(to);
     }
 }

@@ -6,6 +6,7 @@ crate::slug::slugs! { "recipe":
     DUPLICATE_CONCURRENCY = "duplicate-concurrency";
     DUPLICATE_KEY = "duplicate-key";
     ENTRY_CANNOT_SAY = "entry-cannot-say";
+    ENTRY_NOT_READ = "entry-not-read";
     FIELD_WITHOUT_EFFECT = "field-without-effect";
     MISSING_FIELD = "missing-field";
     MORE_GPUS_THAN_NODE = "more-gpus-than-node";
