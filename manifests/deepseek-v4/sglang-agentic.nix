@@ -20,23 +20,12 @@ let
       acceptance = { curve = golden.deepseekV4Mtp; };
     };
     # A run without the engine's metrics does not count.
-    client = replay { moreEnv.AIPERF_REQUIRED_SERVER_METRIC_PREFIX = "sglang:"; };
+    client = sglang.routedReplay { loader = traces; moreEnv.AIPERF_REQUIRED_SERVER_METRIC_PREFIX = "sglang:"; };
     datasets = [ (harness.traceDataset traces) ];
     eval = harness.lmEval { };
     harness = harness.source;
     cookbook = [ model.sglangCookbook ];
   };
-
-  # Hundreds of large prompts come at once, and it takes minutes until the engine has read them. The
-  # router knows a conversation by a key that the client gives it.
-  replay = { more ? { }, moreEnv ? { } }: { dpAttn, ... }@point: harness.traceReplay {
-    loader = traces;
-    serverMetrics = sglang.metrics;
-    inherit more;
-    moreEnv = moreEnv // {
-      AIPERF_HTTP_TCP_USER_TIMEOUT = 900000;
-    } // when dpAttn { AIPERF_HTTP_X_SMG_ROUTING_KEY_FROM_CORRELATION_ID = "true"; };
-  } point;
 
   search = points: {
     agentic = [ { dramUtilization = 0.8; search = points; } ];
@@ -44,22 +33,15 @@ let
 
   # What is evicted goes to the host's memory, so many times as much as the GPUs hold: this model's
   # pools take no size.
-  evicted = { ratio, write }: { kvOffload, ... }: when (kvOffload != null) {
-    enable-hierarchical-cache = true;
-    hicache-ratio = ratio;
-    hicache-write-policy = write;
-    hicache-io-backend = "direct";
-    hicache-mem-layout = "page_first_direct";
-  };
+  evicted = { ratio, write }: { kvOffload, ... }: when (kvOffload != null) (
+    sglang.hicacheDirect { inherit write; } // { hicache-ratio = ratio; }
+  );
 
   # One radix tree for all kinds of layers, which lets go of what has left the window.
   unifiedTree = {
     SGLANG_ENABLE_UNIFIED_RADIX_TREE = 1;
     SGLANG_OPT_UNIFIED_CACHE_FREE_OUT_OF_WINDOW_SLOTS = 1;
   };
-
-  # Longer than the client keeps its connections, so that it never reuses one that closes.
-  keepAlive = { SGLANG_TIMEOUT_KEEP_ALIVE = 900; };
 
   # B200 and B300.
   blackwell = { tp, ep, conc, port, dpAttn, workspace, ... }@point: sglang.named point // model.sglangParsers // {
@@ -86,7 +68,7 @@ let
     expert-parallel-size = ep;
   });
 
-  blackwellEnv = { workspace, ... }: keepAlive // unifiedTree // {
+  blackwellEnv = { workspace, ... }: sglang.keepAlive // unifiedTree // {
     INFMAX_CONTAINER_WORKSPACE = workspace;
     PYTHONNOUSERSITE = 1;
     TORCH_CUDA_ARCH_LIST = "10.0";
@@ -168,7 +150,8 @@ in
   "dsv4-fp4-mi355x-sglang-agentic-mtp" = base // {
     image = "lmsysorg/sglang-rocm:v0.5.17-rocm720-mi35x-20260813";
     quantization = { kvCache = "fp8_e4m3"; };
-    client = { conc, ... }@point: replay {
+    client = { conc, ... }@point: sglang.routedReplay {
+      loader = traces;
       # What is left to answer at the end of the warm-up takes longer the more there is of it.
       more.warmup-grace-period = if conc >= 32 then 3600 else 1800;
     } point;
@@ -200,7 +183,7 @@ in
           enable-prefill-delayer = true;
           chunked-prefill-size = 8192 * tp;
         });
-        env = keepAlive // unifiedTree // {
+        env = sglang.keepAlive // unifiedTree // {
           PYTHONNOUSERSITE = 1;
           SGLANG_DEFAULT_THINKING = 1;
           SGLANG_DSV4_REASONING_EFFORT = "high";

@@ -12,6 +12,7 @@ let
 in
 {
   deepseekV4Mtp = committed "dsv4_mtp.yaml";
+  glm52Mtp = committed "glm5.2_mtp.yaml";
   kimiK3DsparkProbabilistic = committed "kimik3_dspark_probabilistic_sample_method_block_rejection_sample_method.yaml";
   minimaxM3Eagle3Gqa = committed "minimaxm3_eagle3_gqa.yaml";
   qwen35Mtp = committed "qwen3.5_mtp.yaml";

@@ -1,6 +1,6 @@
 # SGLang: how the facts that belong to no engine become its options.
 let
-  inherit (import ./harness.nix) evalContext;
+  inherit (import ./harness.nix) evalContext traceReplay;
   inherit (import ./numbers.nix) when;
   inherit (import ./words.nix) word portAfter;
   sizes = import ./sizes.nix;
@@ -116,6 +116,27 @@ rec {
 
   # The engine's own metrics; a router has others.
   metrics = point: word [ "http://localhost:" (enginePort point) "/metrics" ];
+
+  # A replay through the router. Hundreds of large prompts come at once, and it takes minutes until
+  # the engine has read them. The router knows a conversation by a key that the client gives it.
+  routedReplay = { loader, more ? { }, moreEnv ? { } }: { dpAttn, ... }@point: traceReplay {
+    inherit loader more;
+    serverMetrics = metrics;
+    moreEnv = moreEnv // {
+      AIPERF_HTTP_TCP_USER_TIMEOUT = 900000;
+    } // when dpAttn { AIPERF_HTTP_X_SMG_ROUTING_KEY_FROM_CORRELATION_ID = "true"; };
+  } point;
+
+  # Longer than that client keeps its connections, so that it never reuses one that closes.
+  keepAlive = { SGLANG_TIMEOUT_KEEP_ALIVE = 900; };
+
+  # What is evicted goes to the host's memory page by page, past the GPU's own streams.
+  hicacheDirect = { write }: {
+    enable-hierarchical-cache = true;
+    hicache-write-policy = write;
+    hicache-io-backend = "direct";
+    hicache-mem-layout = "page_first_direct";
+  };
 
   # Attention that is split by data has a rank on each GPU.
   splitAttention = { tp, ... }: {

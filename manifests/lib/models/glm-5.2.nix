@@ -22,6 +22,19 @@ in
   fp8 = family // { repository = "zai-org/GLM-5.2-FP8"; precision = "fp8"; };
   nvfp4 = family // { repository = "nvidia/GLM-5.2-NVFP4"; precision = "fp4"; };
 
+  # Where upstream publishes how SGLang serves it.
+  sglangCookbook = {
+    repository = "sgl-project/sglang";
+    revision = "main";
+    path = "docs/src/snippets/configs/zai-org/glm-5.2.jsx";
+  };
+
+  # How SGLang reads its reasoning and its calls of tools, which have the form of GLM-4.7's.
+  sglangParsers = {
+    reasoning-parser = "glm45";
+    tool-call-parser = "glm47";
+  };
+
   # AMD's own quantization.
   mxfp4 = family // { repository = "amd/GLM-5.2-MXFP4"; precision = "fp4"; };
 }
