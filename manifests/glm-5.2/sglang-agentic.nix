@@ -43,7 +43,6 @@ let
   blackwell = base // {
     image = "lmsysorg/sglang:v0.5.16-cu130";
     model = glm.nvfp4;
-    download = "missing";
     quantization = { method = "modelopt_fp4"; kvCache = "fp8_e4m3"; };
     scenarios = search [ { tp = 8; kvOffload = hicache; conc = [ 1 4 8 12 16 ]; } ];
   };
@@ -57,13 +56,14 @@ let
         quantization = quantization.method;
         max-running-requests = requests;
         mem-fraction-static = memory;
-        chunked-prefill-size = if dpAttn then 32768 else 8192;
       } // when (!dpAttn) {
+        chunked-prefill-size = 8192;
         kv-cache-dtype = quantization.kvCache;
         bf16-gemm-backend = "cutedsl";
         max-prefill-tokens = 8192;
         cuda-graph-max-bs = min requests 64;
       } // when dpAttn (sglang.splitAttention point // {
+        chunked-prefill-size = 32768;
         tokenizer-worker-num = tp;
         # The ranks meet beside the port of the clients, whichever that is.
         dist-init-addr = word [ "127.0.0.1:" (portAfter 1999 port) ];
@@ -79,6 +79,7 @@ let
 in
 {
   "glm5.2-fp4-b200-sglang-agentic-mtp" = blackwell // {
+    download = "missing";
     targets = [ "cluster:b200-dgxc" ];
     serve = serveBlackwell {
       memory = 0.83;
