@@ -31,7 +31,10 @@ const ALLOWED: &[(&str, &str)] = &[
         "job",
         "variables of the job itself are the same on both sides by construction: HF_HUB_CACHE where the target has no other",
     ),
-    ("staged", "a download of a staged path stands for the checkpoint's repository at its commit"),
+    (
+        "staged",
+        "a download of a staged path, or a snapshot in the hub cache, stands for the checkpoint's repository at its commit",
+    ),
     ("client marker", "the recorder writes AIPERF before the client's own words"),
     ("no realpath", "the recorder had no `realpath`, so one launcher's container has no image in its record"),
     ("probe", "upstream asks pip for its help before some installations, which installs nothing"),
@@ -290,7 +293,8 @@ fn compare_server(recipe: &Recipe, row: &Value, plan: &Value, found: &mut Vec<St
         let canonical = |argv: &Value| engine::canonical(kind, &version, &words(argv));
         let (one, other) = (canonical(&theirs["argv"]), canonical(&ours["argv"]));
         compare("server's program", &json!(one.program), &json!(other.program), found);
-        compare("server's positionals", &json!(one.positionals), &json!(other.positionals), found);
+        let theirs_at: Vec<String> = one.positionals.iter().map(|word| at_commit(word)).collect();
+        compare("server's positionals", &json!(theirs_at), &json!(other.positionals), found);
         for name in one.flags.keys().chain(other.flags.keys()).collect::<BTreeSet<_>>() {
             compare(name, &json!(one.flags.get(name)), &json!(other.flags.get(name)), found);
         }
@@ -301,6 +305,15 @@ fn compare_server(recipe: &Recipe, row: &Value, plan: &Value, found: &mut Vec<St
         ours.retain(|name, value| !(leaked(name) || name == "HF_HUB_CACHE" && value == "/mnt/hf_hub_cache/"));
         compare("server's environment", &Value::Object(theirs), &Value::Object(ours), found);
     }
+}
+
+/// Returns the repository that a snapshot in a hub cache is of.
+fn at_commit(word: &str) -> String {
+    let repository = word
+        .rsplit_once("/models--")
+        .and_then(|(_, rest)| rest.split_once("/snapshots/"))
+        .map(|(folder, _)| folder.replacen("--", "/", 1));
+    repository.unwrap_or_else(|| word.to_owned())
 }
 
 fn compare_client(row: &Value, plan: &Value, found: &mut Vec<String>) {

@@ -109,6 +109,14 @@ in
     prefill-context-parallel-size = table { key = pcp; rows = { "1" = null; }; otherwise = pcp; };
   };
 
+  # A draft that is a model of its own, and the kernels of its attention.
+  draftModel = { attention }: { speculative, ... }: {
+    speculative-config = drafting speculative // {
+      model = speculative.draftPath;
+      attention_backend = attention;
+    };
+  };
+
   # Where KV blocks go that no longer fit: an engine's connector and what is said to it.
   offload = connector: extra: {
     kv-transfer-config = {

@@ -19,6 +19,19 @@ in
   # AMD's own quantization.
   mxfp4 = family // { repository = "amd/MiniMax-M3-MXFP4"; precision = "fp4"; };
 
+  # Where upstream publishes how vLLM serves it.
+  vllmCookbook = {
+    repository = "vllm-project/recipes";
+    revision = "main";
+    path = "models/MiniMaxAI/MiniMax-M3.yaml";
+  };
+
+  # How vLLM reads its calls of tools.
+  vllmTools = {
+    tool-call-parser = "minimax_m3";
+    enable-auto-tool-choice = true;
+  };
+
   # The draft model with grouped queries, whose KV cache is a sixteenth of the other's.
   eagle3Gqa = { repository = "Inferact/MiniMax-M3-EAGLE3-GQA"; revision = "main"; };
 }
