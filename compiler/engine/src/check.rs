@@ -19,12 +19,12 @@ pub fn check(launch: &Launch) -> Report {
     variables::check(&view, &mut findings);
     config::check(&view, &mut findings);
     injected::check(&view, &mut findings);
-    rules::check(&view, &mut findings);
+    let waived = rules::check(&view, &mut findings);
     findings.sort_by(|a: &Finding, b: &Finding| {
         (place(&a.about), a.slug, &a.message).cmp(&(place(&b.about), b.slug, &b.message))
     });
     findings.dedup();
-    Report { findings, skipped: view.skipped.into_inner() }
+    Report { findings, skipped: view.skipped.into_inner(), waived }
 }
 
 fn place(about: &About) -> (usize, &About) {

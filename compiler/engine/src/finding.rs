@@ -24,6 +24,8 @@ pub struct Finding {
     pub replacement: Option<String>,
     /// Where upstream's own text or code says so.
     pub evidence: Vec<String>,
+    /// The rule that speaks, by which it is waived; empty for what the engine's parser would say.
+    pub rule: &'static str,
 }
 
 /// What a finding is about.
@@ -61,6 +63,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// Rules that lacked a fact: reported as skipped, never as passed.
     pub skipped: Vec<Skipped>,
+    /// Rules that the launch waives and that had something to say, or lacked a fact to tell.
+    pub waived: Vec<&'static str>,
 }
 
 impl Finding {
@@ -90,6 +94,7 @@ impl Finding {
             help: Vec::new(),
             replacement: None,
             evidence: Vec::new(),
+            rule: "",
         }
     }
 

@@ -42,6 +42,7 @@ pub use engine::Engine;
 pub use finding::{About, Finding, Report, Skipped};
 pub use image::{Chosen, Tagged, choose, identify};
 pub use launch::{Argument, Hardware, Launch, Mode, Model, Parallel, Role, Scenario, Speculative, Workload};
+pub use rules::{is_rule, rule_names};
 pub use table::{Book, Flag, Kind, Member, Parser, Table, Type, book};
 pub use value::{Value, human_integer, integer, number};
 pub use version::Version;

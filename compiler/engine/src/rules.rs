@@ -39,27 +39,50 @@ pub(crate) struct Rule {
 
 const WAIVERS: &str = include_str!("../tables/waivers.table");
 
-pub(crate) fn check(view: &View<'_>, findings: &mut Vec<Finding>) {
+const GROUPS: [&[Rule]; 10] = [
+    sglang::RULES,
+    sglang_state::RULES,
+    sglang_speculation::RULES,
+    vllm::RULES,
+    hardware::RULES,
+    quantization::RULES,
+    topology::RULES,
+    memory::RULES,
+    workload::RULES,
+    labels::RULES,
+];
+
+/// Returns the name of each rule, by which a recipe waives it.
+pub fn rule_names() -> impl Iterator<Item = &'static str> {
+    GROUPS.into_iter().flatten().map(|rule| rule.id)
+}
+
+/// Returns whether a rule has this name.
+#[must_use]
+pub fn is_rule(name: &str) -> bool {
+    rule_names().any(|known| known == name)
+}
+
+/// Applies every rule. Returns the rules that the launch waives and needed to waive.
+pub(crate) fn check(view: &View<'_>, findings: &mut Vec<Finding>) -> Vec<&'static str> {
     let engine = view.table.engine();
-    let waived = waived(view);
-    let groups = [
-        sglang::RULES,
-        sglang_state::RULES,
-        sglang_speculation::RULES,
-        vllm::RULES,
-        hardware::RULES,
-        quantization::RULES,
-        topology::RULES,
-        memory::RULES,
-        workload::RULES,
-        labels::RULES,
-    ];
-    for rule in groups.into_iter().flatten() {
+    let mut waived = Vec::new();
+    for rule in GROUPS.into_iter().flatten() {
         let other = rule.engine.is_some_and(|of| of != engine);
-        if other || !view.table.is_within(rule.from, rule.to) || waived.contains(&rule.id) {
+        if other || !view.table.is_within(rule.from, rule.to) || is_waived_by_image(view, rule.id) {
+            continue;
+        }
+        if view.launch.waivers.contains_key(rule.id) {
+            let known = view.skipped.borrow().clone();
+            let silent = (rule.check)(view).is_empty();
+            let skipped = view.skipped.replace(known.clone());
+            if !silent || skipped != known {
+                waived.push(rule.id);
+            }
             continue;
         }
         for mut finding in (rule.check)(view) {
+            finding.rule = rule.id;
             if !rule.evidence.is_empty() {
                 finding = finding.evidence(rule.evidence);
             }
@@ -75,18 +98,17 @@ pub(crate) fn check(view: &View<'_>, findings: &mut Vec<Finding>) {
             findings.push(finding);
         }
     }
+    waived
 }
 
-/// The rules that the recipe or the table of images waives: a branch image may differ from the
-/// release that it states.
-fn waived<'l>(view: &View<'l>) -> Vec<&'l str> {
+/// Returns whether the table of images waives a rule: a branch image may differ from the release
+/// that it states.
+fn is_waived_by_image(view: &View<'_>, rule: &str) -> bool {
     let image = view.launch.image.split('@').next().unwrap_or("");
-    let by_image = WAIVERS.lines().filter_map(|line| {
+    WAIVERS.lines().any(|line| {
         let mut cells = line.split('\t');
-        let here = cells.next() == Some("waive") && cells.next() == Some(image);
-        cells.next().filter(|_| here)
-    });
-    view.launch.waivers.keys().map(String::as_str).chain(by_image).collect()
+        cells.next() == Some("waive") && cells.next() == Some(image) && cells.next() == Some(rule)
+    })
 }
 
 /// Architectures by name. A range of numbers would put `sm_120` with `sm_100`, and they differ.

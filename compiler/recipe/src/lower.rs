@@ -16,6 +16,7 @@ use crate::tree::{Field, Node, Tree, float_text};
 const FIELDS: &[&str] = &[
     "engine",
     "engineVersion",
+    "waivers",
     "image",
     "model",
     "quantization",
@@ -49,6 +50,7 @@ fn recipe(field: &Field, path: &str, out: &mut Diagnostics) -> Option<Recipe> {
     let record = Record::open(tree, "a recipe", FIELDS, out)?;
     let engine = record.required("engine", out, engine_name);
     let engine_version = record.optional("engineVersion", out, schema::text);
+    let waivers = record.optional("waivers", out, waivers);
     let image = record.required("image", out, schema::text);
     let model = record.required("model", out, model);
     let quantization = record.optional("quantization", out, quantization);
@@ -92,6 +94,7 @@ fn recipe(field: &Field, path: &str, out: &mut Diagnostics) -> Option<Recipe> {
         manifest: path.to_owned(),
         engine: engine?,
         engine_version,
+        waivers: waivers.unwrap_or_default(),
         image: image?,
         model: model?,
         quantization,
@@ -118,6 +121,33 @@ fn function(tree: &Tree, what: &str, out: &mut Diagnostics) -> Option<Tree> {
     }
     out.push(schema::wrong_type(tree, what, "a function from the point to a process"));
     None
+}
+
+/// Reads the engine's rules that do not hold for the recipe's image, each with the reason.
+fn waivers(tree: &Tree, what: &str, out: &mut Diagnostics) -> Option<BTreeMap<String, At<String>>> {
+    let Node::Set(fields) = &tree.node else {
+        out.push(schema::wrong_type(tree, what, "a set of reasons by rule"));
+        return None;
+    };
+    let mut read = BTreeMap::new();
+    for field in fields {
+        let reason = schema::text(&field.value, &field.name, out);
+        if engine::is_rule(&field.name) {
+            let at = field.name_at.or(field.value.at);
+            read.extend(reason.map(|reason| (field.name.to_string(), At { value: reason.value, at })));
+            continue;
+        }
+        let mut finding = Diagnostic::error(
+            slugs::recipe::UNKNOWN_CHOICE,
+            format!("{} names `{}`, which is no rule of an engine", schema::called(what), field.name),
+        );
+        finding.span = field.name_at.or(field.value.at);
+        if let Some(near) = diag::nearest(&field.name, engine::rule_names()) {
+            finding = finding.help(format!("did you mean `{near}`?"));
+        }
+        out.push(finding);
+    }
+    Some(read)
 }
 
 fn engine_name(tree: &Tree, what: &str, out: &mut Diagnostics) -> Option<At<String>> {

@@ -1,5 +1,7 @@
 //! What a recipe is, once read: plain data, and the functions that make processes of points.
 
+use std::collections::BTreeMap;
+
 use diag::Span;
 use engine::known::Checkpoint;
 
@@ -20,6 +22,9 @@ pub struct Recipe {
     pub engine: At<String>,
     /// Version of the engine, where the image's tag does not say it.
     pub engine_version: Option<At<String>>,
+    /// Rules of the engine that do not hold for this image, each with the reason; the place is that
+    /// of the rule's name.
+    pub waivers: BTreeMap<String, At<String>>,
     /// The image as the manifest writes it.
     pub image: At<String>,
     /// The checkpoint served.

@@ -81,6 +81,28 @@ fn a_field_is_tried_and_not_only_looked_for() {
 }
 
 #[test]
+fn a_rule_is_waived_by_its_name_and_only_where_it_speaks() {
+    let waiving = |waivers: &str, lm_head: &str| {
+        one(&format!(
+            "{{ {waivers} serve = point: let given = base.serve point; in given // {{ args = given.args // {{ {lm_head} }}; }}; }}"
+        ))
+    };
+    let fault = "enable-dp-lm-head = true;";
+    assert_eq!(waiving("", fault), ["needs-another-flag enable-dp-lm-head"]);
+    assert_eq!(waiving("waivers.sg-dplmhead = \"the branch can\";", fault), [""; 0]);
+    assert_eq!(waiving("waivers.sg-dplmhead = \"the branch can\";", ""), ["unused-waiver sg-dplmhead"]);
+    // A rule of another engine is never asked.
+    assert_eq!(waiving("waivers.vl-toolparser = \"why\";", ""), ["unused-waiver vl-toolparser"]);
+}
+
+#[test]
+fn a_waiver_names_a_rule_and_says_why() {
+    assert_eq!(one("{ waivers.sg-dplmhed = \"why\"; }"), ["unknown-choice sg-dplmhed"]);
+    assert_eq!(one("{ waivers.sg-dplmhead = true; }"), ["wrong-type true"]);
+    assert_eq!(one("{ waivers = [ \"sg-dplmhead\" ]; }"), ["wrong-type [ \"sg-dplmhead\" ]"]);
+}
+
+#[test]
 fn any_string_reaches_the_argument_list_unchanged() {
     let odd = "a\u{1}b \u{1b}[31m ${x} 'q' \\\"\\\" \\\\ _run --x \u{202e}";
     let text = format!(

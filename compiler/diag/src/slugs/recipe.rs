@@ -23,5 +23,6 @@ crate::slug::slugs! { "recipe":
     UNKNOWN_TARGET = "unknown-target";
     UNREACHED_BRANCH = "unreached-branch";
     UNSORTED_CONCURRENCIES = "unsorted-concurrencies";
+    UNUSED_WAIVER = "unused-waiver";
     WRONG_TYPE = "wrong-type";
 }

@@ -136,7 +136,7 @@ fn dspark_dcp(view: &View<'_>) -> Vec<Finding> {
             format!("DSpark does not go with decode context parallelism {dcp} in this release"),
         )
         .also(member(view, &set, "method"), "the method")
-        .help("a branch image that can is listed in waivers"),
+        .help("where the image is a branch that can, say so: `waivers.vl-dspark-dcp = \"why\";`"),
     ]
 }
 

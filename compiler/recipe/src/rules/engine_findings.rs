@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use diag::{Diagnostic, Diagnostics, Severity, Slug, Span};
+use diag::{Diagnostic, Diagnostics, Severity, Slug, Span, slugs};
 use engine::known::Known;
 use engine::{About, Engine, Finding, Skipped};
 
@@ -42,6 +42,7 @@ impl Gathered {
         let jobs: BTreeSet<Option<u32>> = built.iter().map(|one| one.plan.job).collect();
         let checkpoint = facts::checkpoint(recipe, known);
         let mut judged: Vec<&Speculative> = Vec::new();
+        let mut waived: BTreeSet<&str> = BTreeSet::new();
         let mut looked: BTreeMap<(Option<u32>, Mode), Vec<&Built>> = BTreeMap::new();
         for one in built {
             // Clusters of one kind of machine often start the very same server.
@@ -52,6 +53,7 @@ impl Gathered {
             earlier.push(one);
             let report = engine::check(&launch(engine, recipe, one, known));
             skipped.extend(report.skipped);
+            waived.extend(report.waived);
             for finding in &report.findings {
                 self.keep(diagnostic(finding, recipe, one), recipe, one, jobs.len());
             }
@@ -68,6 +70,11 @@ impl Gathered {
                 // It is of the recipe, wherever it was noticed.
                 self.keep(diagnostic(&finding, recipe, one), recipe, one, 1);
             }
+        }
+        // Where nothing could be built, no rule was asked.
+        let Some(one) = built.first() else { return };
+        for (rule, reason) in recipe.waivers.iter().filter(|(rule, _)| !waived.contains(rule.as_str())) {
+            self.keep(unused(rule, reason.at), recipe, one, 1);
         }
     }
 
@@ -101,6 +108,17 @@ fn same_server(a: &Built, b: &Built) -> bool {
     a.hardware == b.hardware && a.plan.groups.get(a.group) == b.plan.groups.get(b.group)
 }
 
+fn unused(rule: &str, at: Option<Span>) -> Diagnostic {
+    let mut diagnostic = Diagnostic::note(
+        slugs::recipe::UNUSED_WAIVER,
+        format!("nothing is waived: `{rule}` has no complaint"),
+    )
+    .why("the rule was asked at every point, and would have said nothing")
+    .help("take the waiver out: it would hide a fault that comes later");
+    diagnostic.span = at;
+    diagnostic
+}
+
 fn diagnostic(finding: &Finding, recipe: &Recipe, built: &Built) -> Diagnostic {
     let mut diagnostic = match finding.severity {
         Severity::Error => Diagnostic::error(finding.slug, finding.message.clone()),
@@ -108,7 +126,10 @@ fn diagnostic(finding: &Finding, recipe: &Recipe, built: &Built) -> Diagnostic {
         Severity::Note => Diagnostic::note(finding.slug, finding.message.clone()),
     };
     diagnostic.notes.clone_from(&finding.notes);
-    diagnostic.notes.extend(finding.evidence.iter().map(|source| format!("evidence: {source}")));
+    diagnostic.notes.extend(finding.evidence.iter().map(|source| match finding.rule {
+        "" => format!("evidence: {source}"),
+        rule => format!("evidence for rule `{rule}`: {source}"),
+    }));
     diagnostic.help.clone_from(&finding.help);
     let place = place(&finding.about, recipe, built);
     diagnostic.span = place.or(recipe.key.at);
