@@ -3,6 +3,7 @@ let
   inherit (import ../lib/numbers.nix) multiples when;
   glm = import ../lib/models/glm-5.2.nix;
   atom = import ../lib/atom.nix;
+  sizes = import ../lib/sizes.nix;
   harness = import ../lib/harness.nix;
 
   traces = "semianalysis_cc_traces_weka_062126";
@@ -41,7 +42,7 @@ in
         spec-decode-acceptance-rate = 0.663333;
       };
       # Upstream gives each rank what all may have together.
-      env = atom.lmcache { perRank = kvOffload.totalGb; } point // when (kvOffload != null) {
+      env = atom.lmcache { perRank = sizes.takenOf "rank" kvOffload.total; } point // when (kvOffload != null) {
         OFFLOAD_MIN_LOAD_TOKENS = 8192;
       } // {
         PYTHONNOUSERSITE = 1;

@@ -2,6 +2,7 @@
 let
   inherit (import ./harness.nix) evalContext;
   inherit (import ./numbers.nix) table when;
+  sizes = import ./sizes.nix;
 
   address = { port, model, ... }: {
     model = model.path;
@@ -70,11 +71,11 @@ in
   # Concurrency counts live session trees, whose branches come in bursts.
   admission = { conc, ... }: { max-num-seqs = 2 * conc; };
 
-  # LMCache keeps evicted KV blocks in the host's memory, `perRank` GB for each rank.
+  # LMCache keeps evicted KV blocks in the host's memory, `perRank` for each rank.
   lmcache = { perRank }: { kvOffload, ... }: when (kvOffload != null) {
     PYTHONHASHSEED = 0;
     LMCACHE_LOCAL_CPU = "True";
-    LMCACHE_MAX_LOCAL_CPU_SIZE = perRank;
+    LMCACHE_MAX_LOCAL_CPU_SIZE = sizes.to "GB" perRank;
     LMCACHE_CHUNK_SIZE = 256;
   };
   connector = { kvOffload, ... }: when (kvOffload != null) {

@@ -1,7 +1,7 @@
 # TensorRT-LLM: how the facts that belong to no engine become the options and the file of `trtllm-serve`.
 let
   inherit (import ./harness.nix) evalContext;
-  inherit (import ./numbers.nix) max multiples table;
+  inherit (import ./numbers.nix) max multiples table when;
 in
 {
   # Makes `serve` of a recipe's own part: a function from the point to { args, env, config }, where
@@ -60,7 +60,7 @@ in
     speculative_config = {
       decoding_type = speculative.algorithm;
       max_draft_len = speculative.steps;
-    };
+    } // when (speculative.draft != null) { speculative_model = speculative.draftPath; };
   };
 
   # CUDA graphs of the pieces between attentions: each is captured for a few numbers of tokens, and
