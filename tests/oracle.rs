@@ -401,7 +401,10 @@ fn compare_rest(row: &Value, plan: &Value, staged: BTreeMap<&str, &str>, found: 
     let ours = steps(plan, "download").iter().map(|step| words(&step["argv"])[1..].to_vec()).collect();
     let (theirs, ours) = (set(theirs), set(ours));
     compare("downloads", &json!(theirs), &json!(ours), found);
-    let ours: Vec<&Value> = steps(plan, "install").iter().map(|step| &step["argv"]).collect();
+    // What changes an engine's files is no package; whether there is such a step, the row says apart.
+    let is_package = |argv: &&Value| words(argv).iter().any(|word| word.starts_with("pip"));
+    let ours: Vec<&Value> =
+        steps(plan, "install").iter().map(|step| &step["argv"]).filter(is_package).collect();
     // pip reads its options wherever they stand.
     let sorted = |argv: &Value| -> Vec<String> {
         let mut words = words(argv);

@@ -9,7 +9,7 @@ let
 in
 {
   # What a server has with it: its environment, its file, what is installed first, and the master
-  # beside it. A segment is of each rank, in GiB, which the store's `GB` are.
+  # beside it. A segment is of each rank; the store's `GB` are GiB.
   store = { version, segment, device ? "", highWatermark, env ? { } }: { port, workspace, ... }: {
     env = {
       MOONCAKE_CONFIG_PATH = "${workspace}/results/mooncake_config.json";

@@ -20,5 +20,20 @@
     thinking = true;
   };
 
+  # Where upstream publishes how vLLM serves it.
+  vllmCookbook = {
+    repository = "vllm-project/recipes";
+    revision = "main";
+    path = "models/moonshotai/Kimi-K3.yaml";
+  };
+
+  # How vLLM reads its reasoning and its calls of tools.
+  vllmReaders = {
+    reasoning-parser = "kimi_k3";
+    tool-call-parser = "kimi_k3";
+    enable-auto-tool-choice = true;
+  };
+
+  # The draft model.
   dspark = { repository = "Inferact/Kimi-K3-DSpark"; revision = "main"; };
 }
