@@ -19,5 +19,8 @@
   jobPort = first: count: { _run = "port"; base = first; modulus = count; };
 
   # The port `distance` above another.
-  portAfter = distance: port: if builtins.isInt port then port + distance else port // { base = port.base + distance; };
+  portAfter = distance: port: {
+    int = port + distance;
+    set = port // { base = port.base + distance; };
+  }.${builtins.typeOf port};
 }

@@ -179,12 +179,7 @@ impl Reader<'_> {
                 }
                 let workload = if agentic {
                     let share = item.get("dram-utilization").and_then(Value::as_f64).map(float_text);
-                    // A share of memory is nobody's where nothing offloads.
-                    let offloads = search.iter().any(|part: &Entry| part.kv_offload.is_some());
-                    Workload::Agentic {
-                        duration: DURATION,
-                        dram_utilization: share.filter(|_| offloads).map(At::made),
-                    }
+                    Workload::Agentic { duration: DURATION, dram_utilization: share.map(At::made) }
                 } else {
                     Workload::FixedSequence {
                         isl: self.count(item, "isl", None)?,
