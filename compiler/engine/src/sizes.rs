@@ -42,6 +42,8 @@ pub struct Takes {
     pub unit: Unit,
     /// Whose memory it says.
     pub of: Of,
+    /// Whether it is memory of the host for evicted KV blocks.
+    pub evicted: bool,
     /// Where the engine shows it.
     pub evidence: &'static str,
 }
@@ -118,7 +120,8 @@ pub fn takes(engine: Engine, place: &str) -> Option<Takes> {
         let mut cells = line.split('\t');
         let here = Engine::parse(cells.next()?)? == engine && cells.next()? == place;
         let (unit, of) = (Unit::parse(cells.next()?)?, Of::parse(cells.next()?)?);
-        here.then(|| Takes { unit, of, evidence: cells.next().unwrap_or_default() })
+        let evicted = cells.next()? == "evicted";
+        here.then(|| Takes { evicted, unit, of, evidence: cells.next().unwrap_or_default() })
     })
 }
 

@@ -124,7 +124,8 @@ pub(crate) fn of_point(
         Workload::Agentic { duration, .. } => (None, None, Some(duration), "agentic"),
     };
     let kv_offload = point.kv_offload.as_ref().map(|kv| {
-        let total = Tree::from(matrix::dram_gb(point, target).and_then(|gb| i64::try_from(gb).ok()));
+        let total =
+            Tree::from(matrix::dram_gb(point, &target.hardware).and_then(|gb| i64::try_from(gb).ok()));
         let size =
             Tree::set([("amount", total.clone()), ("unit", Tree::from("GB")), ("of", Tree::from("all"))]);
         Tree::set([

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::recipe::{Recipe, Speculation};
 use crate::search::{Point, Workload};
-use crate::target::Target;
+use crate::target::{Hardware, Target};
 
 /// One job of the matrix: one start of the servers.
 #[derive(Clone, PartialEq, Debug)]
@@ -108,7 +108,7 @@ pub fn row(recipe: &Recipe, point: &Point, targets: &[Target]) -> Map<String, Va
             let dram = targets
                 .iter()
                 .find(|target| target.answers_to(recipe.runner()) && target.hardware.dram_mib.is_some())
-                .and_then(|target| dram_gb(point, target));
+                .and_then(|target| dram_gb(point, &target.hardware));
             put("total-cpu-dram-gb", json!(dram.unwrap_or(0)));
         }
     }
@@ -171,13 +171,13 @@ pub fn result_stem(recipe: &Recipe, point: &Point) -> String {
 /// the declared share of what the host has (3 TB at most) for the share of its GPUs that are used.
 /// `None` without offload, or where the target does not say how much memory it has.
 #[must_use]
-pub fn dram_gb(point: &Point, target: &Target) -> Option<u64> {
+pub fn dram_gb(point: &Point, hardware: &Hardware) -> Option<u64> {
     point.kv_offload.as_ref()?;
     let Workload::Agentic { dram_utilization: Some(share), .. } = &point.workload else { return None };
     let (numerator, denominator) = decimal(&share.value)?;
-    let bytes = u128::from(target.hardware.dram_mib?.min(DRAM_BASELINE_MIB)) << 20;
+    let bytes = u128::from(hardware.dram_mib?.min(DRAM_BASELINE_MIB)) << 20;
     let gpus = u128::from(point.parallel.gpus());
-    let whole = u128::from(target.hardware.gpus_per_node).checked_mul(1_000_000_000)?;
+    let whole = u128::from(hardware.gpus_per_node).checked_mul(1_000_000_000)?;
     let used = bytes.checked_mul(numerator)?.checked_mul(gpus)?;
     u64::try_from(used / whole.checked_mul(denominator)?).ok()
 }

@@ -15,6 +15,7 @@ crate::slug::slugs! { "recipe":
     NOT_A_VARIABLE = "not-a-variable";
     NOT_A_WORD = "not-a-word";
     NOTHING_TO_MEASURE = "nothing-to-measure";
+    OFFLOAD_BEYOND_SHARE = "offload-beyond-share";
     OUT_OF_RANGE = "out-of-range";
     SIZE_OF_ANOTHER_KIND = "size-of-another-kind";
     SIZE_WITHOUT_UNIT = "size-without-unit";

@@ -12,7 +12,7 @@ use crate::inject;
 use crate::launch::launch;
 use crate::plan::Mode;
 use crate::recipe::{Recipe, Speculative};
-use crate::rules::sizes;
+use crate::rules::{offload, sizes};
 use crate::schema::At;
 use crate::tree::{Node, Tree};
 
@@ -57,7 +57,7 @@ impl Gathered {
             for finding in &report.findings {
                 self.keep(diagnostic(finding, recipe, one), recipe, one, jobs.len());
             }
-            for found in sizes::look(engine, &one.server) {
+            for found in sizes::look(engine, &one.server).into_iter().chain(offload::look(engine, one)) {
                 self.keep(found, recipe, one, jobs.len());
             }
             let Some(speculative) = &one.speculative else { continue };

@@ -8,44 +8,66 @@ use crate::process::Process;
 use crate::tree::{Node, Tree};
 use crate::words::{Size, Special, special};
 
+/// A size, or a number where a size is taken.
+pub(crate) struct Seen<'t> {
+    /// The option, with the member of it: `--kv-transfer-config.a.b`.
+    pub(crate) place: String,
+    /// What the engine takes there.
+    pub(crate) takes: Takes,
+    /// The size; `None` for a plain number.
+    pub(crate) size: Option<Size<'t>>,
+    /// Where it was written.
+    pub(crate) at: Option<Span>,
+}
+
 /// Looks at every size that a server is given.
 pub(crate) fn look(engine: Engine, server: &Process) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
+    let judge = |seen: Seen<'_>| match seen.size {
+        Some(size) => judged(&seen.place, size, seen.takes, seen.at),
+        None => Some(unsaid(&seen.place, seen.takes, seen.at)),
+    };
+    all(engine, server).into_iter().filter_map(judge).collect()
+}
+
+/// Returns every size that a server is given.
+pub(crate) fn all(engine: Engine, server: &Process) -> Vec<Seen<'_>> {
+    let mut seen = Vec::new();
     for given in &server.options {
         let place = format!("--{}", given.name);
         match &given.inside {
-            Some(tree) => walk(engine, &place, tree, given.name_at, &mut found),
+            Some(tree) => walk(engine, &place, tree, given.name_at, &mut seen),
             None => {
                 if let Some(takes) = takes(engine, &place) {
-                    found.push(unsaid(&place, takes, given.at));
+                    seen.push(Seen { place, takes, size: None, at: given.at });
                 }
             }
         }
     }
     for (_, tree) in &server.configs {
-        walk(engine, "", tree, None, &mut found);
+        walk(engine, "", tree, None, &mut seen);
     }
-    found
+    seen
 }
 
-fn walk(engine: Engine, place: &str, tree: &Tree, name_at: Option<Span>, found: &mut Vec<Diagnostic>) {
+fn walk<'t>(engine: Engine, place: &str, tree: &'t Tree, name_at: Option<Span>, seen: &mut Vec<Seen<'t>>) {
     match (special(tree), &tree.node) {
         (Some(Special::Size(size)), _) => {
             if let Some(takes) = takes(engine, place) {
-                found.extend(judged(place, size, takes, tree.at.or(size.amount.at).or(name_at)));
+                let at = tree.at.or(size.amount.at).or(name_at);
+                seen.push(Seen { place: place.to_owned(), takes, size: Some(size), at });
             }
         }
-        (Some(Special::Json(inner)), _) => walk(engine, place, inner, name_at, found),
+        (Some(Special::Json(inner)), _) => walk(engine, place, inner, name_at, seen),
         (None, Node::Set(fields)) => {
             for field in fields {
                 let inner =
                     if place.is_empty() { field.name.to_string() } else { format!("{place}.{}", field.name) };
-                walk(engine, &inner, &field.value, field.name_at, found);
+                walk(engine, &inner, &field.value, field.name_at, seen);
             }
         }
         (None, Node::Int(_) | Node::Float(_)) => {
             if let Some(takes) = takes(engine, place) {
-                found.push(unsaid(place, takes, tree.at.or(name_at)));
+                seen.push(Seen { place: place.to_owned(), takes, size: None, at: tree.at.or(name_at) });
             }
         }
         _ => {}
