@@ -186,6 +186,9 @@ pub(crate) struct Export {
     pub(crate) form: Form,
     #[command(flatten)]
     pub(crate) recipes: Recipes,
+    /// Also ask whether this checkout of the pipeline has what runs them
+    #[arg(long, value_name = "DIR")]
+    pub(crate) checkout: Option<PathBuf>,
     /// Write the changelog's entry of a pull request instead
     #[arg(long)]
     pub(crate) changelog: bool,

@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use diag::Diagnostics;
+use diag::{Diagnostic, Diagnostics};
 use lock::summary::Comparison;
+use recipe::draft::Draft;
 use recipe::search::Workload;
-use recipe::{Corpus, Recipe, export};
+use recipe::{Corpus, Recipe, export, routes};
 use serde_json::Value;
 
 use crate::arguments::{Export, Form, Options};
+use crate::checkout;
 use crate::corpus::{self, Loaded};
 use crate::diff;
 use crate::layouts::{layouts, sentence};
@@ -41,6 +43,19 @@ pub(crate) fn run(verb: &Export, options: &Options) -> Outcome {
                 fine
             })
             .collect();
+        if let Some(folder) = &verb.checkout {
+            match checkout::open(folder) {
+                Ok(checkout) => {
+                    for recipe in &recipes {
+                        let mut found = Diagnostics::new();
+                        routes::report(&Draft::of(recipe), &checkout, &mut found);
+                        let at = recipe.targets.first().and_then(|target| target.at);
+                        findings.extend(found.into_iter().map(|finding| Diagnostic { span: at, ..finding }));
+                    }
+                }
+                Err(finding) => findings.push(finding),
+            }
+        }
         loaded.findings.extend(findings);
         if recipes.is_empty() {
             return loaded.finish("export", Silence);

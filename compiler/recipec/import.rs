@@ -30,6 +30,11 @@ pub(crate) fn run(verb: &Import, options: &Options) -> Outcome {
                 return loaded.finish("import", Silence);
             }
         };
+        if let Some(checkout) = crate::checkout::around(&verb.file) {
+            let mut found = diag::Diagnostics::new();
+            recipe::routes::report(&draft, &checkout, &mut found);
+            loaded.findings.extend(found);
+        }
         let start = Start {
             command: "import",
             draft,

@@ -6,6 +6,7 @@
 mod arguments;
 mod build;
 mod check;
+mod checkout;
 mod completions;
 mod corpus;
 mod diff;

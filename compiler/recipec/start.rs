@@ -60,6 +60,8 @@ pub(crate) fn run(mut loaded: Loaded<'_, '_>, start: Start<'_>, options: &Option
         loaded.findings.push(finding.why(error.to_string()));
         return loaded.finish(command, crate::outcome::Silence);
     }
+    // What was found before is of no file of this root.
+    let before = std::mem::take(&mut loaded.findings);
     // What is checked is the file as it is there now, under its key.
     let bounds = Bounds {
         limit_steps: None,
@@ -75,6 +77,7 @@ pub(crate) fn run(mut loaded: Loaded<'_, '_>, start: Start<'_>, options: &Option
         let known = written.known().0;
         let checked = recipe::check(&mut written.session, &written.corpus, &known);
         written.findings.extend(checked.diagnostics);
+        written.findings.extend(before.into_iter().filter(|finding| finding.span.is_none()));
         let left = written.findings.iter().count();
         written.finish(command, Started { left, ..made })
     })

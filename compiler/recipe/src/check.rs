@@ -91,6 +91,7 @@ pub fn check(session: &mut eval::Session<'_>, corpus: &Corpus, known: &Known) ->
     for (recipe, built) in corpus.recipes.iter().zip(&all) {
         findings.gather(recipe, built, known, &mut skipped);
         rules::field_without_effect::report(&mut caller, corpus, recipe, built, known, out);
+        rules::repeated_width::report(&mut caller, corpus, recipe, built, known, out);
     }
     findings.report(out);
     checked.plans = all.into_iter().flatten().map(|built| built.plan).collect();

@@ -42,6 +42,25 @@ pub enum Change {
     Fields(BTreeMap<String, Change>),
 }
 
+impl Draft {
+    /// Returns what a recipe would be drafted by.
+    #[must_use]
+    pub fn of(recipe: &Recipe) -> Self {
+        let text = |text: &str| Some(text.to_owned());
+        Self {
+            key: recipe.key.value.clone(),
+            engine: text(&recipe.engine.value),
+            image: text(&recipe.image.value),
+            repository: text(&recipe.model.repository.value),
+            prefix: text(&recipe.model.prefix.value),
+            precision: text(&recipe.model.precision.value),
+            targets: recipe.targets.iter().map(|target| target.value.clone()).collect(),
+            speculation: text(matrix::speculation(recipe)).filter(|label| label != "none"),
+            scenarios: recipe.scenarios.clone(),
+        }
+    }
+}
+
 /// Returns the recipe that a draft shares most with: the same engine always, then the kind of
 /// workload, the family, the precision, whether it drafts, and where it runs.
 #[must_use]

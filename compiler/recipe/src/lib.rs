@@ -27,6 +27,7 @@ pub mod plan;
 pub mod point;
 mod process;
 pub mod recipe;
+pub mod routes;
 mod rules;
 pub mod schema;
 pub mod search;

@@ -6,6 +6,7 @@ pub(crate) mod engine_findings;
 pub(crate) mod field_without_effect;
 pub(crate) mod gpus;
 pub(crate) mod offload;
+pub(crate) mod repeated_width;
 pub(crate) mod sizes;
 pub(crate) mod unknown_target;
 pub(crate) mod unreached_branch;

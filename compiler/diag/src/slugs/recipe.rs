@@ -12,11 +12,13 @@ crate::slug::slugs! { "recipe":
     MORE_GPUS_THAN_NODE = "more-gpus-than-node";
     MOUNT_NOT_WRITABLE = "mount-not-writable";
     NO_PLACE_FOR_CHECKPOINT = "no-place-for-checkpoint";
+    NO_ROUTE = "no-route";
     NOT_A_VARIABLE = "not-a-variable";
     NOT_A_WORD = "not-a-word";
     NOTHING_TO_MEASURE = "nothing-to-measure";
     OFFLOAD_BEYOND_SHARE = "offload-beyond-share";
     OUT_OF_RANGE = "out-of-range";
+    REPEATED_WIDTH = "repeated-width";
     SIZE_OF_ANOTHER_KIND = "size-of-another-kind";
     SIZE_WITHOUT_UNIT = "size-without-unit";
     UNKNOWN_CHOICE = "unknown-choice";

@@ -145,7 +145,7 @@ fn diagnostic(finding: &Finding, recipe: &Recipe, built: &Built) -> Diagnostic {
 }
 
 /// Returns the manifest's characters that a finding is about.
-fn place(about: &About, recipe: &Recipe, built: &Built) -> Option<Span> {
+pub(crate) fn place(about: &About, recipe: &Recipe, built: &Built) -> Option<Span> {
     let server = &built.server;
     // Words of the program that belong to no option come first.
     let option =
