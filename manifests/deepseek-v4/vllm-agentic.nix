@@ -20,7 +20,7 @@ let
     datasets = [ (harness.traceDataset traces) ];
     eval = harness.lmEval { };
     harness = harness.source;
-    cookbook = [ model.vllmCookbook ];
+    cookbook = vllm.cookbook model.vllmCookbook;
   };
 
   # The router knows a conversation by the name that the client gives it.

@@ -10,7 +10,7 @@ let
     client = harness.servingClient { backend = "vllm"; more.trust-remote-code = true; };
     eval = harness.lmEval { };
     harness = harness.source;
-    cookbook = [ model.vllmCookbook ];
+    cookbook = vllm.cookbook model.vllmCookbook;
   };
 
   mtp = {

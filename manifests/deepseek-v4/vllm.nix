@@ -10,7 +10,7 @@ let
     packages = harness.servingClientPackages;
     eval = harness.lmEval { };
     harness = harness.source;
-    cookbook = [ model.vllmCookbook ];
+    cookbook = vllm.cookbook model.vllmCookbook;
   };
 
   blackwell = base // {

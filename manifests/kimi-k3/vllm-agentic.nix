@@ -23,7 +23,7 @@ let
     datasets = [ (harness.traceDataset traces) ];
     eval = harness.lmEval { };
     harness = harness.source;
-    cookbook = [ kimi.vllmCookbook ];
+    cookbook = vllm.cookbook kimi.vllmCookbook;
   };
 
   drafting = steps: more: {

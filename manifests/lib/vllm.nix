@@ -78,6 +78,13 @@ in
 {
   inherit installed;
 
+  # A page of vLLM's recipes, with all that it is put together with.
+  cookbook = page: map (path: {
+    repository = "vllm-project/recipes";
+    revision = "main";
+    inherit path;
+  }) [ page "taxonomy.yaml" "platforms.yaml" "strategies" "kv_store" ];
+
   # Makes `serve` of a recipe's own part: a function from the point to { args, env }.
   serve = own: { port, ... }@point: serveAt port own point;
 

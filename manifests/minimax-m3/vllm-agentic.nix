@@ -24,7 +24,7 @@ let
     datasets = [ (harness.traceDataset traces) ];
     eval = harness.lmEval { };
     harness = harness.source;
-    cookbook = [ model.vllmCookbook ];
+    cookbook = vllm.cookbook model.vllmCookbook;
   };
 
   search = share: points: {

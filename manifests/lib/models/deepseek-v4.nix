@@ -24,11 +24,7 @@ in
   fp8 = pro // { precision = "fp8"; };
 
   # Where upstream publishes how vLLM serves it.
-  vllmCookbook = {
-    repository = "vllm-project/recipes";
-    revision = "main";
-    path = "models/deepseek-ai/DeepSeek-V4-Pro.yaml";
-  };
+  vllmCookbook = "models/deepseek-ai/DeepSeek-V4-Pro.yaml";
 
   # Where upstream publishes how SGLang serves it.
   sglangCookbook = {

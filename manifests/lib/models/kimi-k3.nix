@@ -21,11 +21,7 @@
   };
 
   # Where upstream publishes how vLLM serves it.
-  vllmCookbook = {
-    repository = "vllm-project/recipes";
-    revision = "main";
-    path = "models/moonshotai/Kimi-K3.yaml";
-  };
+  vllmCookbook = "models/moonshotai/Kimi-K3.yaml";
 
   # How vLLM reads its reasoning and its calls of tools.
   vllmReaders = {

@@ -20,11 +20,7 @@ in
   mxfp4 = family // { repository = "amd/MiniMax-M3-MXFP4"; precision = "fp4"; };
 
   # Where upstream publishes how vLLM serves it.
-  vllmCookbook = {
-    repository = "vllm-project/recipes";
-    revision = "main";
-    path = "models/MiniMaxAI/MiniMax-M3.yaml";
-  };
+  vllmCookbook = "models/MiniMaxAI/MiniMax-M3.yaml";
 
   # How vLLM reads its calls of tools.
   vllmTools = {
