@@ -111,6 +111,83 @@ fn published_commands_are_refused_for_their_own_faults_only() {
     println!("{} different commands against vLLM 0.27.1, refused: {refused:?}", seen.len());
 }
 
+#[test]
+fn published_halves_agree_with_each_other() {
+    let Some(shared) = shared("published_halves_agree_with_each_other") else { return };
+    let recorded = gz(&shared.join("oracles/vllm-commands.json.gz"));
+    let (mut pairs, mut said) = (0, BTreeMap::<String, usize>::new());
+    for entry in recorded["entries"].as_array().unwrap() {
+        let half = |role: &Json| {
+            let argv = role["argv"].is_array().then(|| strings(&role["argv"]))?;
+            launch(&argv, "example/vllm:x", Some("0.27.1"), &role["env"])
+        };
+        let (Some(prefill), Some(decode)) = (half(&entry["prefill"]), half(&entry["decode"])) else {
+            continue;
+        };
+        pairs += 1;
+        for finding in engine::together(&prefill, &decode).findings {
+            *said.entry(format!("{}: {}", entry["hf_id"], finding.message)).or_default() += 1;
+        }
+    }
+    assert!(pairs > 1000, "{pairs} pairs");
+    println!("{pairs} published pairs of prefill and decode, that differ: {said:?}");
+    assert!(said.is_empty(), "{said:?}");
+}
+
+/// What the commands of SGLang's cookbook are refused for, beside placeholders for the reader: each
+/// was looked at, and is a fault of the page.
+const COOKBOOK_FAULTS: &[(&str, &str)] = &[
+    // A component that draws every combination of its switches.
+    ("indivisible", "attention over 8 data-parallel ranks does not divide"),
+    ("needs-another-flag", "`--enable-dp-lm-head` needs `--enable-dp-attention`"),
+    ("wrong-value-type", "not `undefined`"),
+    ("needs-another-flag", "DSpark with data-parallel attention needs `--enable-dp-lm-head`"),
+    ("unknown-flag", "--max-context-length"),
+];
+
+/// A model that draws: `sglang serve` hands it to a program with another parser.
+const DRAWS: &str = "MiniMaxAI/MiniMax-H3";
+
+#[test]
+fn cookbook_commands_are_refused_for_their_own_faults_only() {
+    let Some(shared) = shared("cookbook_commands_are_refused_for_their_own_faults_only") else { return };
+    let recorded = gz(&shared.join("oracles/sglang-commands.json.gz"));
+    let (mut judged, mut drawn) = (0, 0);
+    let (mut refused, mut faults) = (BTreeMap::<String, usize>::new(), BTreeSet::new());
+    let entries = recorded["entries"].as_array().unwrap();
+    for entry in entries {
+        if entry["model"] == DRAWS {
+            drawn += 1;
+            continue;
+        }
+        for command in verify::cookbook::command::commands(entry["command"].as_str().unwrap()) {
+            let env = serde_json::to_value(&command.env).unwrap();
+            let Some(launch) = launch(&command.argv, "lmsysorg/sglang:dev", Some("0.5.18"), &env) else {
+                continue;
+            };
+            judged += 1;
+            let mut of_command = BTreeSet::new();
+            for finding in errors(check(&launch).findings) {
+                let slug = finding.slug.as_str();
+                of_command.insert(slug.to_owned());
+                let expected = slug == "unexpanded-placeholder"
+                    || COOKBOOK_FAULTS.iter().any(|(of, text)| *of == slug && finding.message.contains(text));
+                if !expected {
+                    faults.insert(format!("{}: {slug}: {}", entry["model"], finding.message));
+                }
+            }
+            for slug in of_command {
+                *refused.entry(slug).or_default() += 1;
+            }
+        }
+    }
+    println!(
+        "{} entries, {drawn} of them for another program, {judged} commands against SGLang 0.5.18, refused: {refused:?}",
+        entries.len()
+    );
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
 /// Small deterministic numbers: the same mistakes in every run.
 struct Dice(u64);
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use engine::known::{Checkpoint, Fact, Source};
-use engine::{Engine, Mode, check};
+use engine::{Engine, Mode, check, together};
 use engine::{Hardware, Launch, Model, Parallel, Scenario, Speculative, choose};
 
 /// A launch in a few words.
@@ -87,6 +87,13 @@ impl Case {
         self
     }
 
+    fn pair(mut self, target: &str, draft: &str) -> Self {
+        let model = |name: &str| Some(Model { repository: name.to_owned(), facts: Checkpoint::default() });
+        self.0.model = model(target);
+        self.0.draft = model(draft);
+        self
+    }
+
     fn config(mut self, json: &str) -> Self {
         self.0.config = Some(serde_json::from_str(json).unwrap());
         self
@@ -119,6 +126,11 @@ fn cases() -> Vec<(&'static str, &'static str, Case, Case)> {
         heads: fact(64),
         expert_width: fact(width),
         quantization_block: fact(block),
+        ..Checkpoint::default()
+    };
+    let head = |layers, block| Checkpoint {
+        draft_layers: fact(layers),
+        draft_block: fact(block),
         ..Checkpoint::default()
     };
     let weights = |bytes| Checkpoint { weight_bytes: fact(bytes), ..Checkpoint::default() };
@@ -229,6 +241,23 @@ fn cases() -> Vec<(&'static str, &'static str, Case, Case)> {
         ("F203", "format-hardware", sglang("0.5.16", "--quantization modelopt_fp4").on("mi355x", "gfx950"), sglang("0.5.16", "--quantization mxfp4").on("mi355x", "gfx950")),
         ("F206", "config-member", trtllm("").config(r#"{"cuda_graph_config":{"padding_enabled":true}}"#), trtllm("").config(r#"{"cuda_graph_config":{"enable_padding":true}}"#)),
         ("F206", "unknown-flag", case(Engine::Trtllm, "nvcr.io#nvidia/tensorrt-llm/release:1.3.0rc18", None, "--model m"), trtllm("")),
+        ("F022", "acceptance-incomplete", vllm("0.27.1", r#"--speculative-config.method mtp --speculative-config.num_speculative_tokens 3"#).with(drafts(Some("2.49"))), vllm("0.27.1", r#"--speculative-config {"method":"mtp","num_speculative_tokens":3,"rejection_sample_method":"synthetic","synthetic_acceptance_length":2.49}"#).with(drafts(Some("2.49")))),
+        ("F044", "draft-pair", vllm("0.27.1", "").pair("nvidia/Kimi-K2.6-NVFP4", "lightseekorg/kimi-k2.6-eagle3-mla"), vllm("0.27.1", "").pair("nvidia/Kimi-K2.6-NVFP4", "lightseekorg/kimi-k2.6-eagle3.1-mla")),
+        ("", "draft-pair", vllm("0.27.1", "").pair("nvidia/Kimi-K2.6-NVFP4", "lightseekorg/kimi-k2.5-eagle3-mla"), vllm("0.27.1", "").pair("nvidia/Kimi-K2.5-NVFP4", "lightseekorg/kimi-k2.5-eagle3-mla")),
+        ("F047", "quantization-mismatch", case(Engine::Vllm, "vllm/vllm-openai:v0.27.1", None, "w.gguf --hf-config-path c").model("m", fp4("fp8", "")), case(Engine::Vllm, "vllm/vllm-openai:v0.27.1", None, "w.gguf --hf-config-path c").model("m", fp4("none", ""))),
+        ("", "unknown-value", vllm("0.27.1", "").env("VLLM_FLASHINFER_ALLREDUCE_BACKEND", "nvls"), vllm("0.27.1", "").env("VLLM_FLASHINFER_ALLREDUCE_BACKEND", "mnnvl")),
+        ("", "wrong-value-type", sglang("0.5.18", "").env("SGLANG_SORT_WEIGHT_FILES", "many"), sglang("0.5.18", "").env("SGLANG_SORT_WEIGHT_FILES", "2")),
+        ("", "wrong-value-type", sglang("0.5.18", "").env("SGLANG_ENABLE_TORCH_INFERENCE_MODE", "on"), sglang("0.5.18", "").env("SGLANG_ENABLE_TORCH_INFERENCE_MODE", "Yes")),
+        // What engines do by themselves for some models, and what those models refuse.
+        ("", "family-backend", sglang("0.5.18", "--dcp-size 8 --attention-backend trtllm_mla").of("KimiK3ForConditionalGeneration"), sglang("0.5.18", "--dcp-size 8 --attention-backend trtllm_mla --decode-attention-backend tokenspeed_mla").of("KimiK3ForConditionalGeneration")),
+        ("", "family-backend", sglang("0.5.23", "--dcp-size 8 --decode-attention-backend fa3").of("KimiK3ForConditionalGeneration"), sglang("0.5.23", "--dcp-size 8 --decode-attention-backend aiter").of("KimiK3ForConditionalGeneration")),
+        ("", "excluded-flags", sglang("0.5.18", "--dcp-size 8 --speculative-algorithm DSPARK").env("SGLANG_RAGGED_VERIFY_MODE", "compact").of("KimiK3ForConditionalGeneration"), sglang("0.5.18", "--dcp-size 8 --speculative-algorithm DSPARK").env("SGLANG_RAGGED_VERIFY_MODE", "static").of("KimiK3ForConditionalGeneration")),
+        ("", "silent-rewrite", sglang("0.5.18", "--enable-symm-mem").of("KimiK3ForConditionalGeneration"), sglang("0.5.18", "--enable-symm-mem --cuda-graph-backend-decode disabled --cuda-graph-backend-prefill disabled").of("KimiK3ForConditionalGeneration")),
+        ("", "silent-rewrite", sglang("0.5.16", "--enforce-disable-flashinfer-allreduce-fusion --flashinfer-allreduce-fusion-backend mnnvl"), sglang("0.5.16", "--flashinfer-allreduce-fusion-backend mnnvl")),
+        ("", "silent-rewrite", sglang("0.5.16", "--speculative-algorithm NEXTN"), sglang("0.5.16", "--speculative-algorithm EAGLE")),
+        ("", "draft-tokens", vllm("0.27.1", r#"--speculative-config {"method":"mtp","num_speculative_tokens":5}"#).model("m", head(2, 0)), vllm("0.27.1", r#"--speculative-config {"method":"mtp","num_speculative_tokens":4}"#).model("m", head(2, 0))),
+        ("", "draft-tokens", vllm("0.27.1", r#"--speculative-config {"method":"dspark","num_speculative_tokens":3}"#).model("m", head(1, 7)), vllm("0.33.0", r#"--speculative-config {"method":"dspark","num_speculative_tokens":3}"#).model("m", head(1, 7))),
+        ("", "excluded-flags", vllm("0.27.1", r#"--no-disable-hybrid-kv-cache-manager --speculative-config {"method":"eagle3","model":"d","num_speculative_tokens":3}"#).env("VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE", "1").of("Llama4ForConditionalGeneration"), vllm("0.27.1", "--no-disable-hybrid-kv-cache-manager").env("VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE", "1").of("Llama4ForConditionalGeneration")),
         // The story of the agentic copy: the architectures want opposite types.
         ("", "linear-attention-state", sglang("0.5.16", &format!("--linear-attn-backend flashinfer --mamba-ssm-dtype float32 {mtp}")).on("b200", "sm_100"), sglang("0.5.16", &format!("--linear-attn-backend flashinfer --mamba-ssm-dtype bfloat16 {mtp}")).on("b200", "sm_100")),
         ("", "linear-attention-state", sglang("0.5.16", &format!("--linear-attn-backend flashinfer --mamba-ssm-dtype bfloat16 {mtp}")).on("h200", "sm_90"), sglang("0.5.16", &format!("--linear-attn-backend flashinfer --mamba-ssm-dtype float32 {mtp}")).on("h200", "sm_90")),
@@ -255,12 +284,15 @@ fn every_record_that_a_page_claims_has_a_case() {
     let cases = cases();
     // Judged on the claim itself, where no launch shows it: engine::acceptance has the tests.
     let claims = ["F018", "F025", "F026", "F032"];
+    // Two processes at once: their own test has them.
+    let pairs = ["F115", "F117"];
     // The same rule as its neighbour F048: another tool's generator left the flag out.
     let neighbours = ["F051"];
     for page in diag::pages().filter(|page| page.stage == "engine") {
         for record in page.explanation().unwrap().covers {
             let known = cases.iter().any(|(of, ..)| *of == record)
                 || claims.contains(&record.as_str())
+                || pairs.contains(&record.as_str())
                 || neighbours.contains(&record.as_str());
             assert!(known, "{} claims {record}, and no case shows it", page.slug);
         }
@@ -338,4 +370,53 @@ fn a_branch_image_is_judged_gently_and_may_be_waived() {
     assert_eq!(severity("example/branch:x", None, false), Some(diag::Severity::Warning));
     assert_eq!(severity("example/branch:x", Some("0.27.1"), true), None);
     assert_eq!(severity("vllm/vllm-openai:kimi-k3", Some("0.27.1"), false), None);
+}
+
+#[test]
+fn halves_of_a_deployment_agree_on_what_travels_between_them() {
+    let says = |prefill: Case, decode: Case| -> Vec<String> {
+        let report = together(&prefill.0, &decode.0);
+        assert!(report.findings.iter().all(|finding| finding.slug.as_str() == "roles-differ"));
+        report.findings.into_iter().map(|finding| finding.message).collect()
+    };
+    let cached = |algorithm: &str| Checkpoint {
+        architecture: fact("Qwen3MoeForCausalLM".to_owned()),
+        kv_cache_quantization: (!algorithm.is_empty()).then(|| fact(algorithm.to_owned())).flatten(),
+        ..Checkpoint::default()
+    };
+    let s = |line: &str| sglang("0.5.18", line);
+    // F115: `auto` is what the checkpoint says.
+    let auto = |algorithm| s("--kv-cache-dtype auto").model("m", cached(algorithm));
+    let fp8 = |algorithm| s("--kv-cache-dtype fp8_e4m3").model("m", cached(algorithm));
+    let differ = "decode keeps its cache in `fp8_e4m3`, and prefill fills it in `bfloat16`";
+    assert_eq!(says(auto(""), fp8("")), [differ]);
+    assert_eq!(says(auto("FP8"), fp8("FP8")), [""; 0]);
+    assert_eq!(says(auto(""), auto("")), [""; 0]);
+    let unknown = together(&s("").0, &s("--kv-cache-dtype fp8_e4m3").0);
+    assert_eq!((unknown.findings.len(), unknown.skipped.len()), (0, 1));
+    // F117: drafts on one side only; F123: their number may differ.
+    let drafts = |steps, tokens| {
+        format!(
+            "--speculative-algorithm EAGLE --speculative-num-steps {steps} --speculative-eagle-topk 1 --speculative-num-draft-tokens {tokens}"
+        )
+    };
+    assert_eq!(says(s(""), s(&drafts(2, 3))), ["decode drafts with `EAGLE`, and prefill with nothing"]);
+    assert_eq!(says(s(&drafts(1, 2)), s(&drafts(2, 3))), [""; 0]);
+    assert_eq!(says(s("--speculative-algorithm NEXTN"), s("--speculative-algorithm EAGLE")), [""; 0]);
+    // Their brothers.
+    let path = "--speculative-algorithm EAGLE3 --speculative-draft-model-path";
+    assert_eq!(says(s(&format!("{path} a")), s(&format!("{path} b"))).len(), 1);
+    assert_eq!(says(s("--page-size 64"), s("--page-size 32")).len(), 1);
+    assert_eq!(says(s("--page-size 64"), s("")), [""; 0]);
+    assert_eq!(says(s("--disaggregation-transfer-backend nixl"), s("")).len(), 1);
+    assert_eq!(says(s("--disaggregation-mode decode"), s("--disaggregation-mode decode")).len(), 1);
+    let v = |role: &str, rest: &str| {
+        vllm(
+            "0.27.1",
+            &format!(r#"--kv-transfer-config {{"kv_connector":"NixlConnector","kv_role":"{role}"}} {rest}"#),
+        )
+    };
+    assert_eq!(says(v("kv_producer", ""), v("kv_consumer", "")), [""; 0]);
+    assert_eq!(says(v("kv_consumer", ""), v("kv_producer", "")).len(), 2);
+    assert_eq!(says(v("kv_both", "--dtype bfloat16"), v("kv_both", "--dtype float16")).len(), 1);
 }

@@ -102,6 +102,14 @@ impl Engine {
         })
     }
 
+    /// Returns whether a command line starts an orchestrator's worker, which has no HTTP frontend.
+    #[must_use]
+    pub fn is_worker(argv: &[String]) -> bool {
+        argv.windows(2).any(|words| {
+            matches!(words, [module, name] if module == "-m" && name.starts_with("dynamo.") && name != "dynamo.frontend")
+        })
+    }
+
     /// Returns the engine that a command line starts.
     #[must_use]
     pub fn of_command(argv: &[String]) -> Option<Self> {

@@ -32,7 +32,10 @@ enum Unit {
 
 pub(crate) fn check(view: &View<'_>, findings: &mut Vec<Finding>) {
     let told = told(view);
-    let Some(first) = told.first() else { return };
+    let Some(first) = told.first() else {
+        findings.extend(not_told(view));
+        return;
+    };
     if view.launch.mode == Mode::Eval {
         findings.extend(told.iter().map(|one| {
             Finding::error(
@@ -68,6 +71,26 @@ pub(crate) fn check(view: &View<'_>, findings: &mut Vec<Finding>) {
             findings.extend(acceptance::in_range(length, tokens, one.about.clone()));
         }
     }
+}
+
+/// An acceptance that the recipe declares and that no argument, variable or member carries.
+fn not_told(view: &View<'_>) -> Option<Finding> {
+    let replayed = view.launch.workload.scenario == Some(Scenario::Agentic);
+    let length = view.launch.speculative.as_ref()?.acceptance.as_deref()?;
+    if view.launch.mode == Mode::Eval || !replayed {
+        return None;
+    }
+    let mut finding = Finding::error(
+        slugs::ACCEPTANCE_INCOMPLETE,
+        About::Field("speculative.acceptance".to_owned()),
+        format!("an acceptance length of {length} is declared, and nothing tells the engine"),
+    )
+    .why("the run would draft for real under the label of the declared length");
+    if view.table.engine() == Engine::Vllm {
+        finding =
+            finding.help("give `speculative-config` as one set: the acceptance is added to its members");
+    }
+    Some(finding)
 }
 
 fn told(view: &View<'_>) -> Vec<Told> {

@@ -98,6 +98,13 @@ pub struct Checkpoint {
     /// Type of the SSM state that the config names (`mamba_ssm_dtype`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ssm_type: Option<Fact<String>>,
+    /// Layers of the draft head that the checkpoint brings (`num_nextn_predict_layers`,
+    /// `mtp_num_hidden_layers`, `num_mtp_modules`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draft_layers: Option<Fact<u64>>,
+    /// Tokens that a block drafter makes at once (`dspark_block_size`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draft_block: Option<Fact<u64>>,
     /// Names of the members of `config.json`, sorted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config_members: Option<Fact<Vec<String>>>,

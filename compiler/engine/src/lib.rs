@@ -6,6 +6,7 @@
 //!
 //! - [`canonical()`]: what an engine's own parser reads from a command line, so that two compare.
 //! - [`check()`]: everything wrong with a [`Launch`], as [`Finding`]s that say what they are about.
+//! - [`together()`]: what the prefill and the decode process of one deployment must say alike.
 //! - [`acceptance`]: synthetic acceptance, judged by golden [`curves`] and told to each engine.
 //! - [`choose`] and [`book()`]: which flag table speaks for an image.
 
@@ -29,6 +30,7 @@ pub mod reading;
 mod rules;
 pub mod sizes;
 mod table;
+mod together;
 mod value;
 mod values;
 mod variables;
@@ -43,6 +45,7 @@ pub use finding::{About, Finding, Report, Skipped};
 pub use image::{Chosen, Tagged, choose, identify};
 pub use launch::{Argument, Hardware, Launch, Mode, Model, Parallel, Role, Scenario, Speculative, Workload};
 pub use rules::{is_rule, rule_names};
-pub use table::{Book, Flag, Kind, Member, Parser, Table, Type, book};
+pub use table::{Book, Flag, Kind, Member, Parser, Table, Type, VariableValue, book};
+pub use together::together;
 pub use value::{Value, human_integer, integer, number};
 pub use version::Version;

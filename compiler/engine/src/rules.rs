@@ -4,15 +4,19 @@
 //! where. A rule is a function from what is given to at most a few findings; what every rule does
 //! alike (versions, waivers, evidence, how certain the table is) is done here.
 
+mod draft_pair;
 mod hardware;
 pub(crate) mod labels;
 mod memory;
 mod quantization;
 mod sglang;
+mod sglang_models;
 mod sglang_speculation;
 mod sglang_state;
 mod topology;
 pub(crate) mod vllm;
+mod vllm_cache;
+mod vllm_drafts;
 mod workload;
 
 use diag::Severity;
@@ -39,17 +43,21 @@ pub(crate) struct Rule {
 
 const WAIVERS: &str = include_str!("../tables/waivers.table");
 
-const GROUPS: [&[Rule]; 10] = [
+const GROUPS: [&[Rule]; 14] = [
     sglang::RULES,
     sglang_state::RULES,
     sglang_speculation::RULES,
+    sglang_models::RULES,
     vllm::RULES,
+    vllm_cache::RULES,
+    vllm_drafts::RULES,
     hardware::RULES,
     quantization::RULES,
     topology::RULES,
     memory::RULES,
     workload::RULES,
     labels::RULES,
+    draft_pair::RULES,
 ];
 
 /// Returns the name of each rule, by which a recipe waives it.

@@ -7,7 +7,7 @@
 //! ```text
 //! flag   RANGE  --name,--alias  field  value|switch|toggle|list|any|optional|append|positional  type  key=value…
 //! field  RANGE  Class  name  value|list  type  key=value…      one member of a JSON-valued flag's class
-//! env    RANGE  NAME
+//! env    RANGE  NAME  key=value…
 //! ```
 //!
 //! Files are parsed on first use and their slices borrowed from the text for ever.
@@ -17,7 +17,7 @@ mod read;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use read::{flag, fold, mask, member};
+use read::{flag, fold, mask, member, variable};
 
 use crate::{Engine, Version};
 
@@ -123,6 +123,16 @@ pub struct Member {
     versions: u32,
 }
 
+/// What some versions take for the value of an environment variable.
+#[derive(Clone, Debug)]
+pub struct VariableValue {
+    /// What it must be.
+    pub value: Type,
+    /// The legal values; empty for any.
+    pub choices: Vec<&'static str>,
+    versions: u32,
+}
+
 /// How an engine version reads its command line.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Parser {
@@ -145,6 +155,7 @@ pub struct Book {
     flags: Vec<Flag>,
     members: BTreeMap<&'static str, Vec<Member>>,
     variables: BTreeMap<&'static str, u32>,
+    readings: BTreeMap<&'static str, Vec<VariableValue>>,
     renamed: Vec<(u32, &'static str, &'static str)>,
     indexes: Vec<OnceLock<Index>>,
     words: OnceLock<BTreeMap<&'static str, Vec<&'static str>>>,
@@ -187,6 +198,7 @@ impl Book {
             flags: Vec::new(),
             members: BTreeMap::new(),
             variables: BTreeMap::new(),
+            readings: BTreeMap::new(),
             renamed: Vec::new(),
             indexes: Vec::new(),
             words: OnceLock::new(),
@@ -218,7 +230,11 @@ impl Book {
                     book.members.entry(class).or_default().push(member(versions, cells));
                 }
                 "env" => {
-                    *book.variables.entry(cells.next().unwrap_or("")).or_default() |= versions;
+                    let name = cells.next().unwrap_or("");
+                    *book.variables.entry(name).or_default() |= versions;
+                    if let Some(value) = variable(versions, cells) {
+                        book.readings.entry(name).or_default().push(value);
+                    }
                 }
                 "renamed" => {
                     book.renamed.push((versions, cells.next().unwrap_or(""), cells.next().unwrap_or("")));
@@ -417,6 +433,12 @@ impl Table {
     #[must_use]
     pub fn reads_variable(&self, name: &str) -> bool {
         self.book.variables.get(name).is_some_and(|versions| versions & 1 << self.at != 0)
+    }
+
+    /// Returns what this version takes for a variable's value, where that is known.
+    #[must_use]
+    pub fn variable_value(&self, name: &str) -> Option<&'static VariableValue> {
+        self.book.readings.get(name)?.iter().find(|value| value.versions & 1 << self.at != 0)
     }
 
     /// Returns the versions that read a variable.

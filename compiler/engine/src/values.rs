@@ -462,7 +462,13 @@ fn unexpanded(word: &str) -> bool {
             && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
     };
     let inside = |open: &str, close: &str| word.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
-    inside("{", "}").is_some_and(capital)
+    // `<node-rank>`, also before a port; `<think>` is a word of models.
+    let angled = word.strip_prefix('<').and_then(|rest| rest.split_once('>')).is_some_and(|(name, _)| {
+        name.contains(['-', '_', '|'])
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_|".contains(&byte))
+    });
+    angled
+        || inside("{", "}").is_some_and(capital)
         || inside("${", "}").is_some_and(capital)
         || word.strip_prefix('$').is_some_and(capital)
 }

@@ -4,11 +4,12 @@ use diag::slugs::engine as slugs;
 
 use crate::finding::{About, Finding};
 use crate::view::View;
-use crate::{Engine, Version, acceptance, meaning};
+use crate::{Engine, Type, Version, acceptance, meaning};
 
 pub(crate) fn check(view: &View<'_>, findings: &mut Vec<Finding>) {
-    for name in view.launch.environment.keys() {
+    for (name, text) in &view.launch.environment {
         findings.extend(one(view, name));
+        findings.extend(value(view, name, text));
     }
 }
 
@@ -104,6 +105,49 @@ fn one(view: &View<'_>, name: &str) -> Option<Finding> {
         finding = finding.help(format!("did you mean `{near}`?")).replace(near);
     }
     Some(finding)
+}
+
+/// A value that the engine cannot read: vLLM stops at it, SGLang takes its default instead.
+fn value(view: &View<'_>, name: &str, text: &str) -> Option<Finding> {
+    let known = view.table.variable_value(name)?;
+    let about = About::VariableValue(name.to_owned());
+    let engine = view.table.engine();
+    if !known.choices.is_empty() {
+        // Some are compared in lower case and some as they are; only a third spelling is refused.
+        if known.choices.iter().any(|choice| choice.eq_ignore_ascii_case(text)) {
+            return None;
+        }
+        let mut finding = Finding::error(
+            slugs::UNKNOWN_VALUE,
+            about,
+            format!("`{name}` does not take `{text}` in {} {}", engine.title(), view.table.version()),
+        )
+        .help(format!("it takes {}", known.choices.join(", ")));
+        if !view.launch.chosen.exact {
+            finding.severity = diag::Severity::Warning;
+        }
+        return Some(finding);
+    }
+    let trimmed = text.trim();
+    let (reads, wants) = match known.value {
+        Type::Bool => {
+            let words = ["true", "1", "yes", "y", "false", "0", "no", "n"];
+            (words.contains(&text.to_lowercase().as_str()), "`true` or `false`, or 1 or 0")
+        }
+        Type::Integer => (crate::integer(text).is_some(), "a whole number"),
+        Type::Number => (trimmed.parse::<f64>().is_ok(), "a number"),
+        _ => return None,
+    };
+    if reads {
+        return None;
+    }
+    let said = format!("`{name}` is {wants}, and `{text}` is given");
+    Some(if engine == Engine::Sglang {
+        Finding::warning(slugs::WRONG_VALUE_TYPE, about, said)
+            .why("SGLang warns once and goes on with its default")
+    } else {
+        Finding::error(slugs::WRONG_VALUE_TYPE, about, said).why("the engine stops when it reads it")
+    })
 }
 
 fn unread(about: About, message: String) -> Finding {

@@ -119,13 +119,36 @@ def config_lines(description):
             yield "\t".join([name, field, "list" if spec.get("nargs") else "value", type_name] + extra)
 
 
-def env_names(description):
+# What SGLang's own readers of variables and vLLM's type hints say of a value. A hint of `bool` says
+# nothing: some of vLLM's are read as numbers and some as words.
+ENV_TYPES = {
+    "sglang": {"EnvBool": "bool", "EnvInt": "integer", "EnvFloat": "number"},
+    "vllm": {"int": "integer", "float": "number"},
+}
+
+
+def env_lines(description):
+    """Yields each variable that is read, with what its value must be where that is known."""
+    lines = {}
     for entry in description.get("env") or []:
         if isinstance(entry, str):
-            yield entry
-        else:
-            yield entry["name"]
-            yield from entry.get("reads") or []
+            lines.setdefault(entry, entry)
+            continue
+        extra = []
+        type_name = ENV_TYPES.get(description["engine"], {}).get(entry.get("type"))
+        if type_name:
+            extra.append("type=" + type_name)
+        if entry.get("choices"):
+            extra.append("choices=" + words(entry["choices"]))
+        lines[entry["name"]] = "\t".join([entry["name"]] + extra)
+        for name in entry.get("reads") or []:
+            lines.setdefault(name, name)
+    for name in env_names(description):
+        lines.setdefault(name, name)
+    yield from lines.values()
+
+
+def env_names(description):
     yield from description.get("env_raw") or []
     for new, old in (description.get("env_deprecated_aliases") or {}).items():
         yield new
@@ -167,8 +190,8 @@ def main():
                 flags[flag_line(flag)].append(version)
             for line in config_lines(description):
                 fields[line].append(version)
-            for name in sorted(set(env_names(description))):
-                env[name].append(version)
+            for line in env_lines(description):
+                env[line].append(version)
             # The descriptions write these pairs in either direction; the registered name is the new one.
             registered = {entry["name"] for entry in description.get("env") or [] if isinstance(entry, dict)}
             for new, was in (description.get("env_deprecated_aliases") or {}).items():

@@ -35,6 +35,8 @@ pub fn checkpoint(recipe: &Recipe, known: &Known) -> Checkpoint {
         kv_cache_quantization,
         kv_scales,
         ssm_type,
+        draft_layers,
+        draft_block,
         config_members,
     )
 }

@@ -40,6 +40,7 @@ pub fn launch(engine: Engine, recipe: &Recipe, built: &Built, known: &Known) -> 
         .collect();
     let chosen = engine::choose(engine, image, stated);
     let mut launch = Launch::new(chosen, image, positionals.chain(options).collect(), environment);
+    launch.worker = Engine::is_worker(&words(0..built.program));
     launch.waivers =
         recipe.waivers.iter().map(|(rule, reason)| (rule.clone(), reason.value.clone())).collect();
     launch.config = built.server.configs.first().map(|(_, tree)| json(tree));

@@ -227,6 +227,8 @@ fn facts(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<known::Checkpoin
         "weightBytes",
         "plainHead",
         "ssmType",
+        "draftLayers",
+        "draftBlock",
         "configMembers",
     ];
     let record = Record::open(tree, "`facts`", &fields, out)?;
@@ -261,6 +263,8 @@ fn facts(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<known::Checkpoin
         weight_bytes: number("weightBytes", out),
         plain_head: number("plainHead", out),
         ssm_type: word("ssmType", out),
+        draft_layers: number("draftLayers", out),
+        draft_block: number("draftBlock", out),
         config_members: record.optional("configMembers", out, |tree, _, out| {
             fact(tree, out, |tree, what, out| {
                 let members = schema::list(tree, what, out, schema::text)?;

@@ -20,6 +20,7 @@ crate::slug::slugs! { "engine":
     BROKEN_JSON = "broken-json";
     CONFIG_MEMBER = "config-member";
     DEPRECATED_FLAG = "deprecated-flag";
+    DRAFT_PAIR = "draft-pair";
     DRAFT_TOKENS = "draft-tokens";
     DRAFT_TREE = "draft-tree";
     DUPLICATE_FLAG = "duplicate-flag";
@@ -57,6 +58,7 @@ crate::slug::slugs! { "engine":
     RENAMED_VARIABLE = "renamed-variable";
     REQUESTS_CAPPED = "requests-capped";
     RETENTION_INTERVAL = "retention-interval";
+    ROLES_DIFFER = "roles-differ";
     RUNNER_QUANTIZATION = "runner-quantization";
     SILENT_REWRITE = "silent-rewrite";
     SPECULATION_INCOMPLETE = "speculation-incomplete";

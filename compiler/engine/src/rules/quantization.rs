@@ -16,6 +16,10 @@ pub(super) const RULES: &[Rule] = &[
     any("quant-flag", "https://github.com/sgl-project/sglang/issues/31274", flag_and_checkpoint),
     any("quant-unstated", "https://github.com/sgl-project/sglang/issues/14285", unstated),
     any("kv-scales", "https://github.com/sgl-project/sgl-cookbook/pull/237", kv_scales),
+    Rule {
+        engine: Some(Engine::Vllm),
+        ..any("gguf-config", "https://github.com/vllm-project/vllm/issues/19050", config_of_another)
+    },
     any("hf-overrides", "https://github.com/vllm-project/recipes", overrides),
 ];
 
@@ -105,6 +109,38 @@ fn flag_and_checkpoint(view: &View<'_>) -> Vec<Finding> {
         ];
     }
     Vec::new()
+}
+
+/// Weights in one file that names its own types, read by a config that says other ones.
+fn config_of_another(view: &View<'_>) -> Vec<Finding> {
+    let Some(path) = view.set("--hf-config-path") else { return Vec::new() };
+    let is_gguf = |word: &str| word.to_lowercase().ends_with(".gguf");
+    let given = view.set("--model").filter(|set| is_gguf(&set.text)).map(|set| set.value);
+    let tag = view.reading.positionals.iter().find(|(_, word)| is_gguf(word));
+    let Some(weights) = given.or_else(|| tag.map(|(at, _)| About::Name(view.owner(*at)))) else {
+        return Vec::new();
+    };
+    let Some(model) = &view.launch.model else { return Vec::new() };
+    let Some(method) = view.need(
+        slugs::QUANTIZATION_MISMATCH,
+        model.facts.quantization.as_ref(),
+        "the quantization that the config says",
+    ) else {
+        return Vec::new();
+    };
+    if ["gguf", "none", ""].contains(&method.value.to_lowercase().as_str()) {
+        return Vec::new();
+    }
+    vec![
+        Finding::error(
+            slugs::QUANTIZATION_MISMATCH,
+            path.value,
+            format!("the weights are GGUF, and the config says `{}`", method.value),
+        )
+        .why("a config from beside the weights says how to read them, and the load fails where it speaks of others")
+        .help("name a config without quantization")
+        .also(weights, "the weights"),
+    ]
 }
 
 /// SGLang reads ModelOpt's configs as FP8 unless it is told.

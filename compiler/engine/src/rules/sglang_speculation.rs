@@ -203,7 +203,9 @@ fn dspark(view: &View<'_>) -> Vec<Finding> {
     if let Some((pp, set)) = view.given_number("--pp-size").filter(|(pp, _)| *pp > 1) {
         says(slugs::EXCLUDED_FLAGS, set.value, format!("DSpark does not go with {pp} pipeline stages"));
     }
-    if let Some(on) = view.on("--enable-dp-attention") {
+    let newer = view.table.is_within("0.5.17", "");
+    let alone = newer && view.number("--dp-size", 1) <= 1;
+    if let Some(on) = view.on("--enable-dp-attention").filter(|_| !alone) {
         if view.on("--enable-dp-lm-head").is_none() {
             says(
                 slugs::NEEDS_ANOTHER_FLAG,
@@ -211,7 +213,10 @@ fn dspark(view: &View<'_>) -> Vec<Finding> {
                 "DSpark with data-parallel attention needs `--enable-dp-lm-head`".to_owned(),
             );
         }
-        if let Some(backend) = view.set("--moe-a2a-backend").filter(|set| set.text != "none") {
+        if let Some(backend) = view
+            .set("--moe-a2a-backend")
+            .filter(|set| set.text != "none" && !(newer && set.text == "megamoe"))
+        {
             says(
                 slugs::EXCLUDED_FLAGS,
                 backend.value,

@@ -11,13 +11,16 @@ use crate::decimal::Decimal;
 use crate::finding::{About, Finding};
 use crate::view::{Set, View};
 
-const fn rule(id: &'static str, evidence: &'static str, check: fn(&View<'_>) -> Vec<Finding>) -> Rule {
+pub(super) const fn rule(
+    id: &'static str,
+    evidence: &'static str,
+    check: fn(&View<'_>) -> Vec<Finding>,
+) -> Rule {
     Rule { id, engine: Some(Engine::Vllm), from: "", to: "", evidence, check }
 }
 
 pub(super) const RULES: &[Rule] = &[
     rule("vl-syn", "vllm 0.27.1 config/speculative.py:1303", synthetic),
-    Rule { from: "0.27.1", ..rule("vl-dspark-dcp", "vllm 0.27.1 config/speculative.py:986", dspark_dcp) },
     rule("vl-spec-n", "vllm 0.27.1 config/speculative.py:1022", token_count),
     rule("vl-spec-tp", "vllm 0.27.1 config/speculative.py:1227", draft_tp),
     rule("vl-dcp-tp", "vllm 0.27.1 config/parallel.py:532", dcp_divides),
@@ -28,9 +31,6 @@ pub(super) const RULES: &[Rule] = &[
     rule("vl-chunk-off", "vllm 0.27.1 config/scheduler.py:250", without_chunks),
     rule("vl-longprefill", "vllm 0.27.1 config/scheduler.py:279", long_prefill),
     rule("vl-spec-slots", "vllm 0.27.1 config/vllm.py:1748", draft_slots),
-    rule("vl-kv-expandable", "vllm 0.27.1 config/vllm.py:929", expandable_segments),
-    rule("vl-kv-role", "vllm 0.27.1 config/kv_transfer.py:97", kv_role),
-    rule("vl-nvfp4-mla", "vllm 0.27.1 config/vllm.py:2316", nvfp4_mla),
     rule("vl-cg-spec", "vllm 0.27.1 config/compilation.py:1528", graph_sizes),
     rule("vl-async-spec", "vllm 0.27.1 config/vllm.py:1069", asynchronous),
     rule(
@@ -41,7 +41,6 @@ pub(super) const RULES: &[Rule] = &[
     rule("vl-dp-lb", "vllm 0.27.1 engine/arg_utils.py:2020", load_balancing),
     rule("vl-dsv4-attn", "vllm 0.27.1 models/deepseek_v4/nvidia/model.py:771", deepseek_v4_attention),
     rule("vl-rust-frontend", "https://github.com/SemiAnalysisAI/InferenceX/pull/2498", rust_frontend),
-    rule("vl-retention", "https://github.com/SemiAnalysisAI/InferenceX/pull/2391", retention),
 ];
 
 /// The speculative configuration with its setting.
@@ -51,15 +50,15 @@ pub(crate) fn speculation<'v>(view: &'v View<'_>) -> Option<(Map<String, Json>, 
 }
 
 /// Where a member of a JSON value stands.
-fn member(view: &View<'_>, set: &Set<'_>, name: &str) -> About {
+pub(super) fn member(view: &View<'_>, set: &Set<'_>, name: &str) -> About {
     view.value_of(set.given, &[name.to_owned()])
 }
 
-fn number(map: &Map<String, Json>, name: &str) -> Option<i64> {
+pub(super) fn number(map: &Map<String, Json>, name: &str) -> Option<i64> {
     map.get(name)?.as_i64()
 }
 
-fn text<'m>(map: &'m Map<String, Json>, name: &str) -> Option<&'m str> {
+pub(super) fn text<'m>(map: &'m Map<String, Json>, name: &str) -> Option<&'m str> {
     map.get(name)?.as_str()
 }
 
@@ -117,27 +116,6 @@ fn synthetic(view: &View<'_>) -> Vec<Finding> {
         }
     }
     findings
-}
-
-fn dspark_dcp(view: &View<'_>) -> Vec<Finding> {
-    let Some((map, set)) = speculation(view) else { return Vec::new() };
-    let Some((dcp, size)) = view.given_number("--decode-context-parallel-size").filter(|(size, _)| *size > 1)
-    else {
-        return Vec::new();
-    };
-    let kimi = view.launch.model.as_ref().and_then(|model| model.facts.architecture.as_ref());
-    if text(&map, "method") != Some("dspark") || kimi.is_some_and(|of| !of.value.starts_with("Kimi")) {
-        return Vec::new();
-    }
-    vec![
-        Finding::error(
-            slugs::EXCLUDED_FLAGS,
-            size.value,
-            format!("DSpark does not go with decode context parallelism {dcp} in this release"),
-        )
-        .also(member(view, &set, "method"), "the method")
-        .help("where the image is a branch that can, say so: `waivers.vl-dspark-dcp = \"why\";`"),
-    ]
 }
 
 fn token_count(view: &View<'_>) -> Vec<Finding> {
@@ -329,78 +307,6 @@ fn draft_slots(view: &View<'_>) -> Vec<Finding> {
     ]
 }
 
-fn expandable_segments(view: &View<'_>) -> Vec<Finding> {
-    let Some((json, set)) = view.json("--kv-transfer-config") else { return Vec::new() };
-    if json.get("kv_connector").is_none() || view.on("--enable-cumem-allocator").is_some() {
-        return Vec::new();
-    }
-    let expandable = |name: &str| {
-        view.variable(name)
-            .is_some_and(|value| value.to_lowercase().replace(' ', "").contains("expandable_segments:true"))
-    };
-    if expandable("PYTORCH_CUDA_ALLOC_CONF") {
-        return vec![
-            Finding::error(
-                slugs::EXPANDABLE_SEGMENTS,
-                About::VariableValue("PYTORCH_CUDA_ALLOC_CONF".to_owned()),
-                "a KV connector does not go with expandable segments",
-            )
-            .why("memory that moves cannot be registered for transfer")
-            .help("add `enable-cumem-allocator`, or leave the segments as they are")
-            .also(set.value, "the connector"),
-        ];
-    }
-    if expandable("PYTORCH_ALLOC_CONF") {
-        return vec![
-            Finding::warning(
-                slugs::EXPANDABLE_SEGMENTS,
-                About::VariableValue("PYTORCH_ALLOC_CONF".to_owned()),
-                "a KV connector does not go with expandable segments",
-            )
-            .why("vLLM looks for `PYTORCH_CUDA_ALLOC_CONF` only, so under this name it does not notice")
-            .help("add `enable-cumem-allocator`, or leave the segments as they are"),
-        ];
-    }
-    Vec::new()
-}
-
-fn kv_role(view: &View<'_>) -> Vec<Finding> {
-    let Some((json, set)) = view.json("--kv-transfer-config") else { return Vec::new() };
-    if json.get("kv_connector").is_none_or(Json::is_null) {
-        return Vec::new();
-    }
-    match json.get("kv_role").and_then(Json::as_str) {
-        Some("kv_producer" | "kv_consumer" | "kv_both") => Vec::new(),
-        Some(other) => vec![
-            Finding::error(
-                slugs::UNKNOWN_VALUE,
-                member(view, &set, "kv_role"),
-                format!("`{other}` is no role of a KV connector"),
-            )
-            .help("one of `kv_producer`, `kv_consumer`, `kv_both`"),
-        ],
-        None => vec![Finding::error(
-            slugs::NEEDS_ANOTHER_FLAG,
-            member(view, &set, "kv_connector"),
-            "a KV connector needs `kv_role` beside it",
-        )],
-    }
-}
-
-fn nvfp4_mla(view: &View<'_>) -> Vec<Finding> {
-    let Some(kv) = view.is("--kv-cache-dtype", "nvfp4") else { return Vec::new() };
-    let Some(model) = &view.launch.model else { return Vec::new() };
-    // Only latent attention has a part of each head without rotary position.
-    match &model.facts.plain_head {
-        Some(_) => vec![Finding::error(
-            slugs::KV_CACHE_TYPE,
-            kv.value,
-            "latent attention keeps no KV cache in `nvfp4`",
-        )],
-        None => Vec::new(),
-    }
-}
-
 fn graph_sizes(view: &View<'_>) -> Vec<Finding> {
     let Some((map, _)) = speculation(view) else { return Vec::new() };
     let Some(drafts) = number(&map, "num_speculative_tokens").filter(|drafts| *drafts > 0) else {
@@ -551,32 +457,4 @@ fn rust_frontend(view: &View<'_>) -> Vec<Finding> {
         ],
         None => Vec::new(),
     }
-}
-
-/// The scheduler block of Kimi-K3, in tokens, of which a retention interval is a multiple.
-const KIMI_BLOCK: u64 = 3_145_728;
-
-fn retention(view: &View<'_>) -> Vec<Finding> {
-    let name = "VLLM_PREFIX_CACHE_RETENTION_INTERVAL";
-    let Some(interval) = view.variable(name).and_then(|value| value.trim().parse::<u64>().ok()) else {
-        return Vec::new();
-    };
-    let Some(model) = &view.launch.model else { return Vec::new() };
-    let Some(of) = view.need(
-        slugs::RETENTION_INTERVAL,
-        model.facts.architecture.as_ref(),
-        "the checkpoint's architecture",
-    ) else {
-        return Vec::new();
-    };
-    if !of.value.starts_with("KimiK3") || interval % KIMI_BLOCK == 0 {
-        return Vec::new();
-    }
-    let next = interval.div_ceil(KIMI_BLOCK).saturating_mul(KIMI_BLOCK);
-    vec![
-        Finding::error(slugs::RETENTION_INTERVAL, About::VariableValue(name.to_owned()), format!("{interval} is no multiple of {KIMI_BLOCK}"))
-            .why(format!("the cache of `{}` is kept in blocks of {KIMI_BLOCK} tokens, and the engine refuses any other interval", of.value))
-            .help(format!("write 0, or {next}"))
-            .replace(next.to_string()),
-    ]
 }

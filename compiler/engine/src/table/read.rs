@@ -1,6 +1,6 @@
 //! The lines of a table, cell by cell.
 
-use super::{Flag, Kind, Member, Type};
+use super::{Flag, Kind, Member, Type, VariableValue};
 
 /// A flag's name with dashes only.
 pub(super) fn fold(name: &str) -> String {
@@ -88,6 +88,18 @@ pub(super) fn member(versions: u32, mut cells: std::str::Split<'static, char>) -
         }
     }
     member
+}
+
+pub(super) fn variable(versions: u32, cells: std::str::Split<'static, char>) -> Option<VariableValue> {
+    let mut read = VariableValue { value: Type::Text, choices: Vec::new(), versions };
+    for cell in cells {
+        match cell.split_once('=').unwrap_or((cell, "")) {
+            ("type", text) => read.value = value_type(text),
+            ("choices", text) => read.choices = text.split('|').collect(),
+            _ => {}
+        }
+    }
+    (read.value != Type::Text || !read.choices.is_empty()).then_some(read)
 }
 
 fn value_type(name: &str) -> Type {

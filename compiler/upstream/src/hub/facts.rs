@@ -56,6 +56,8 @@ impl Documents {
             chat_template: Some(pinned(template.is_some())),
             thinks_by_default: template.as_deref().and_then(thinks_by_default).map(pinned),
             weight_bytes: Some(pinned(weight_bytes)),
+            draft_layers: number(&["num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules"]),
+            draft_block: number(&["dspark_block_size"]),
             config_members: members(&config).map(pinned),
         }
     }
