@@ -22,6 +22,7 @@ mod nix;
 mod oracle;
 mod readme;
 mod registry;
+mod siblings;
 mod slurm;
 mod sources;
 mod stories;

@@ -328,7 +328,7 @@ pub(crate) struct Lock {
 #[command(
     after_help = "An operand is `recipe:KEY`, `rev:REVISION` or `file:LOCK`; without the word before the \
     colon it is a file if there is one, else a key, else a revision. Without operands the working tree is set \
-    beside HEAD."
+    beside HEAD. Two recipes are compared at every point of both, also where only one of them measures."
 )]
 pub(crate) struct Diff {
     /// What was before
@@ -337,6 +337,9 @@ pub(crate) struct Diff {
     /// What is now; the working tree by default
     #[arg(value_name = "B")]
     pub(crate) new: Option<String>,
+    /// What is declared to differ, such as `server.--speculative-*`; may be given several times
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) except: Vec<String>,
     /// End with 3 if anything differs
     #[arg(long)]
     pub(crate) exit_code: bool,

@@ -68,7 +68,11 @@ impl Loaded<'_, '_> {
         command: &'static str,
         answer: impl crate::outcome::Answer + 'static,
     ) -> Outcome {
-        Outcome::new(command, answer).with(self.findings, self.session.sources().clone())
+        let outcome = Outcome::new(command, answer).with(self.findings, self.session.sources().clone());
+        // The process ends soon, and its memory with it: giving back each value one by one would only
+        // take time.
+        std::mem::forget((self.session, self.corpus));
+        outcome
     }
 }
 

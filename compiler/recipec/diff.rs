@@ -1,11 +1,11 @@
 //! `recipec diff`: what differs in behaviour and pins between two sets of locks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ::lock::pin::Entry;
 use ::lock::summary::Comparison;
-use ::lock::{Lock, diff, facts};
+use ::lock::{Change, Lock, diff, facts};
 use diag::slugs::cli::{NO_SUCH_RECIPE, NO_SUCH_REVISION};
 use diag::slugs::host::CANNOT_READ;
 use diag::{Diagnostic, Diagnostics};
@@ -17,7 +17,7 @@ use crate::corpus::{self, Loaded, by_key};
 use crate::lock::platforms;
 use crate::lock_check::Compared;
 use crate::outcome::{Failure, Outcome};
-use crate::workspace;
+use crate::{glob, siblings, workspace};
 
 /// One side of a comparison.
 struct Side {
@@ -30,9 +30,13 @@ struct Side {
 pub(crate) fn run(verb: &Diff, options: &Options) -> Outcome {
     let recipes = Recipes { operands: Vec::new(), bounds: verb.bounds.clone() };
     corpus::with("diff", &recipes, options, |mut loaded| {
-        let compared = sides(&mut loaded, verb);
+        let corpus = std::mem::take(&mut loaded.corpus);
+        let compared = match recipes_of(&corpus, verb) {
+            Some((old, new)) => siblings::differences(&mut loaded, &corpus, old, new).map(beside),
+            None => sides(&mut loaded, &corpus, verb).map(|(old, new)| compare(&old, &new)),
+        };
         let comparison = match compared {
-            Ok((old, new)) => compare(&old, &new),
+            Ok(comparison) => except(comparison, &verb.except),
             Err(findings) => {
                 loaded.findings.extend(findings);
                 return loaded.finish("diff", crate::outcome::Silence);
@@ -65,22 +69,46 @@ pub(crate) fn since(
     Ok(compare(&old, &Side { locks, single: false }))
 }
 
-fn sides(loaded: &mut Loaded<'_, '_>, verb: &Diff) -> Result<(Side, Side), Diagnostics> {
-    let corpus = std::mem::take(&mut loaded.corpus);
+/// Returns the two recipes, if both operands are recipes.
+fn recipes_of<'c>(corpus: &'c Corpus, verb: &Diff) -> Option<(&'c Recipe, &'c Recipe)> {
+    let recipe = |operand: &Option<String>| match kind(corpus, operand.as_deref()?) {
+        Kind::Recipe(key) => by_key(corpus).get(key).copied(),
+        Kind::File(_) | Kind::Revision(_) => None,
+    };
+    Some((recipe(&verb.old)?, recipe(&verb.new)?))
+}
+
+fn beside(changes: Vec<Change>) -> Comparison {
+    let unchanged = usize::from(changes.is_empty());
+    Comparison { changes, unchanged, ..Comparison::default() }
+}
+
+/// Leaves out what is declared to differ.
+fn except(mut comparison: Comparison, declared: &[String]) -> Comparison {
+    let recipes = |changes: &[Change]| -> BTreeSet<String> {
+        changes.iter().map(|change| change.recipe.clone()).collect()
+    };
+    let before = recipes(&comparison.changes).len();
+    comparison.changes.retain(|change| !declared.iter().any(|pattern| glob::matches(pattern, &change.path)));
+    comparison.unchanged += before - recipes(&comparison.changes).len();
+    comparison
+}
+
+fn sides(loaded: &mut Loaded<'_, '_>, corpus: &Corpus, verb: &Diff) -> Result<(Side, Side), Diagnostics> {
     match (&verb.old, &verb.new) {
-        (None, _) => Ok((revision(loaded, "HEAD")?, working(loaded, &corpus)?)),
-        (Some(old), Some(new)) => Ok((side(loaded, &corpus, old)?, side(loaded, &corpus, new)?)),
+        (None, _) => Ok((revision(loaded, "HEAD")?, working(loaded, corpus)?)),
+        (Some(old), Some(new)) => Ok((side(loaded, corpus, old)?, side(loaded, corpus, new)?)),
         // One lock is set beside the working tree's of that recipe, and a recipe beside HEAD's.
         (Some(operand), None) => {
-            let given = side(loaded, &corpus, operand)?;
-            let mut all = match kind(&corpus, operand) {
+            let given = side(loaded, corpus, operand)?;
+            let mut all = match kind(corpus, operand) {
                 Kind::Recipe(_) => revision(loaded, "HEAD")?,
-                Kind::File(_) | Kind::Revision(_) => working(loaded, &corpus)?,
+                Kind::File(_) | Kind::Revision(_) => working(loaded, corpus)?,
             };
             if given.single {
                 all.locks.retain(|key, _| given.locks.contains_key(key));
             }
-            let recipe = matches!(kind(&corpus, operand), Kind::Recipe(_));
+            let recipe = matches!(kind(corpus, operand), Kind::Recipe(_));
             let given = Side { single: false, ..given };
             Ok(if recipe { (all, given) } else { (given, all) })
         }
@@ -160,6 +188,18 @@ fn working(loaded: &mut Loaded<'_, '_>, corpus: &Corpus) -> Result<Side, Diagnos
 
 /// Makes the lock that a recipe's manifest gives now, with the pins of the lockfile that is there.
 fn now(loaded: &mut Loaded<'_, '_>, corpus: &Corpus, recipe: &Recipe) -> Result<Lock, Diagnostics> {
+    let (pins, known) = pinned(loaded, corpus, recipe)?;
+    let (plans, findings) = recipe::plans(&mut loaded.session, corpus, recipe, &known);
+    loaded.findings.extend(findings);
+    Ok(::lock::build(&recipe.key.value, &plans, pins, known))
+}
+
+/// Returns what a recipe names now, with the pins of the lockfile that is there, and what is known.
+pub(crate) fn pinned(
+    loaded: &mut Loaded<'_, '_>,
+    corpus: &Corpus,
+    recipe: &Recipe,
+) -> Result<(BTreeMap<String, Entry>, Known), Diagnostics> {
     let found = loaded.lock(recipe).map_err(|finding| Diagnostics::from_iter([finding]))?;
     let mut old = Lock::default();
     if let Some(found) = found {
@@ -184,9 +224,7 @@ fn now(loaded: &mut Loaded<'_, '_>, corpus: &Corpus, recipe: &Recipe) -> Result<
     let kept = crate::lock::wanted(&old.known, &wants);
     let (known, findings) = facts::settle(&recipe::facts::stated(recipe), &kept, &Known::default());
     loaded.findings.extend(findings);
-    let (plans, findings) = recipe::plans(&mut loaded.session, corpus, recipe, &known);
-    loaded.findings.extend(findings);
-    Ok(::lock::build(&recipe.key.value, &plans, pins, known))
+    Ok((pins, known))
 }
 
 fn compare(old: &Side, new: &Side) -> Comparison {

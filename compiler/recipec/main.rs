@@ -25,6 +25,7 @@ mod new;
 mod outcome;
 mod plan;
 mod screen;
+mod siblings;
 mod start;
 mod verify;
 mod words;

@@ -237,7 +237,12 @@ pub fn human(comparison: &Comparison, language: Language) -> String {
     for (recipes, changes) in alike(&comparison.changes) {
         let _ = write!(text, "\n{}\n", recipes.join(", "));
         for change in changes {
-            let _ = writeln!(text, "  {}  ({})", change.path, points_text(change, &recipes));
+            let at = match points_text(change, &recipes) {
+                // Of the recipe, and of no point.
+                _ if change.points.is_empty() => String::new(),
+                points => format!("  ({points})"),
+            };
+            let _ = writeln!(text, "  {}{at}", change.path);
             for (sign, value) in [("-", &change.old), ("+", &change.new)] {
                 if !value.is_null() {
                     let _ = writeln!(text, "    {sign} {}", plain(value));
