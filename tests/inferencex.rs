@@ -7,7 +7,7 @@ use recipe::{draft, export, import};
 use serde_json::{Map, Value, json};
 
 use crate::matrix::NEWER;
-use crate::oracle::{load, manifests};
+use crate::oracle::{load, manifests, texts};
 use crate::support::{Sandbox, repository};
 
 /// Returns upstream's single-node entries by key.
@@ -167,7 +167,7 @@ fn a_draft_of_every_upstream_entry_measures_what_the_entry_does() {
     let (files, recipes, targets) = manifests(repository());
     let mut session = Session::new(&files, Limits::default());
     let corpus = load(&mut session, &recipes, &targets);
-    let mut all: BTreeMap<String, String> = collected();
+    let mut all: BTreeMap<String, String> = texts(repository());
     let mut paths = Vec::new();
     let mut alone = Vec::new();
     for key in upstream.keys() {
@@ -202,25 +202,6 @@ fn a_draft_of_every_upstream_entry_measures_what_the_entry_does() {
         upstream.len()
     );
     assert!(corpus.recipes.len() > 50);
-}
-
-/// Returns the texts of all manifests by path.
-fn collected() -> BTreeMap<String, String> {
-    let root = repository();
-    let mut all = BTreeMap::new();
-    let mut folders = vec![root.join("manifests")];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "nix") {
-                let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-                all.insert(name, std::fs::read_to_string(&path).unwrap());
-            }
-        }
-    }
-    all
 }
 
 #[test]

@@ -62,11 +62,7 @@ fn one_checkpoint_moves_and_exactly_its_recipes_differ() {
     // The same manifests as before the move: the model's definition names the older checkpoint.
     let path = "manifests/lib/models/qwen3.5.nix";
     let text = std::fs::read_to_string(repository().join(path)).unwrap();
-    let mut texts: BTreeMap<String, String> = BTreeMap::new();
-    for file in crate::support::files(&repository().join("manifests"), ".nix") {
-        let name = file.strip_prefix(repository()).unwrap().to_str().unwrap().to_owned();
-        texts.insert(name, std::fs::read_to_string(&file).unwrap());
-    }
+    let mut texts = crate::oracle::texts(repository());
     texts.insert(path.to_owned(), text.replace("NVFP4-V2\"", "NVFP4\""));
     let before = locks(&MemoryFiles::new(texts), &recipes, &targets);
     let mut comparison = Comparison::default();

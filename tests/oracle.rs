@@ -65,8 +65,7 @@ const LEAKED: &[&str] =
 
 /// Returns the files of the repository's manifests, and the paths of manifests and of targets.
 pub fn manifests(root: &Path) -> (MemoryFiles, Vec<String>, Vec<String>) {
-    let mut files = BTreeMap::new();
-    collect(root, &root.join("manifests"), &mut files);
+    let files = texts(root);
     let (mut recipes, mut targets) = (Vec::new(), Vec::new());
     for path in files.keys() {
         if path.starts_with("manifests/targets/") {
@@ -76,6 +75,13 @@ pub fn manifests(root: &Path) -> (MemoryFiles, Vec<String>, Vec<String>) {
         }
     }
     (MemoryFiles::new(files), recipes, targets)
+}
+
+/// Returns the texts of the repository's manifests, and of what they read, by path.
+pub fn texts(root: &Path) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    collect(root, &root.join("manifests"), &mut files);
+    files
 }
 
 fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, String>) {
