@@ -21,13 +21,14 @@ struct Checked {
 pub(crate) fn run(verb: &Check, options: &Options) -> Outcome {
     corpus::with("check", &verb.recipes, options, |mut loaded| {
         let (known, locks) = loaded.known();
-        let checked = recipe::check(&mut loaded.session, &loaded.corpus, &known);
+        let mut plans = 0;
+        let checked = recipe::check_each(&mut loaded.session, &loaded.corpus, &known, |_| plans += 1);
         loaded.findings.extend(locks);
         loaded.findings.extend(checked.diagnostics);
         let answer = Checked {
             recipes: loaded.corpus.recipes.len(),
             points: checked.points,
-            plans: checked.plans.len(),
+            plans,
             skipped: checked.skipped,
             findings: loaded.findings.iter().count(),
         };

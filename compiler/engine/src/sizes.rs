@@ -4,6 +4,7 @@
 //! rank, another binary ones for all ranks together.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use crate::Engine;
 
@@ -116,13 +117,17 @@ impl fmt::Display for Of {
 /// nobody has looked.
 #[must_use]
 pub fn takes(engine: Engine, place: &str) -> Option<Takes> {
-    TABLE.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
-        let mut cells = line.split('\t');
-        let here = Engine::parse(cells.next()?)? == engine && cells.next()? == place;
-        let (unit, of) = (Unit::parse(cells.next()?)?, Of::parse(cells.next()?)?);
-        let evicted = cells.next()? == "evicted";
-        here.then(|| Takes { evicted, unit, of, evidence: cells.next().unwrap_or_default() })
-    })
+    static LINES: LazyLock<Vec<(Engine, &str, Takes)>> =
+        LazyLock::new(|| TABLE.lines().filter_map(line).collect());
+    LINES.iter().find(|(of, there, _)| *of == engine && *there == place).map(|(_, _, takes)| *takes)
+}
+
+fn line(line: &'static str) -> Option<(Engine, &'static str, Takes)> {
+    let mut cells = line.split('\t');
+    let (engine, place) = (Engine::parse(cells.next()?)?, cells.next()?);
+    let (unit, of) = (Unit::parse(cells.next()?)?, Of::parse(cells.next()?)?);
+    let evicted = cells.next()? == "evicted";
+    Some((engine, place, Takes { unit, of, evicted, evidence: cells.next().unwrap_or_default() }))
 }
 
 #[cfg(test)]

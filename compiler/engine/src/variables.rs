@@ -1,5 +1,8 @@
 //! Environment variables: does this version read them.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use diag::slugs::engine as slugs;
 
 use crate::finding::{About, Finding};
@@ -100,7 +103,7 @@ fn one(view: &View<'_>, name: &str) -> Option<Finding> {
         }
     };
     if versions.is_empty()
-        && let Some(near) = containing(view, name).or_else(|| diag::nearest(name, table.variables()))
+        && let Some(near) = nearest(view, name)
     {
         finding = finding.help(format!("did you mean `{near}`?")).replace(near);
     }
@@ -167,8 +170,20 @@ fn another_owner(view: &View<'_>, name: &str) -> Option<Finding> {
     )
 }
 
+/// The variable of this version that a name was most likely meant to be. A table has hundreds, and every point of a
+/// recipe has the same misspelt one, so that what was found is remembered.
+fn nearest(view: &View<'_>, name: &str) -> Option<&'static str> {
+    type Found = BTreeMap<(Engine, &'static str, String), Option<&'static str>>;
+    static FOUND: Mutex<Found> = Mutex::new(BTreeMap::new());
+    let key = (view.table.engine(), view.table.version(), name.to_owned());
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    *found
+        .entry(key)
+        .or_insert_with(|| containing(view, name).or_else(|| diag::nearest(name, view.table.variables())))
+}
+
 /// The variable of this version that has all words of a name, in order, and more.
-fn containing<'v>(view: &View<'v>, name: &str) -> Option<&'v str> {
+fn containing(view: &View<'_>, name: &str) -> Option<&'static str> {
     let words: Vec<&str> = name.split('_').collect();
     // Two words are a coincidence; switches of kernels that the engine wraps have three and more.
     if words.len() < 3 {

@@ -71,30 +71,53 @@ impl Corpus {
     }
 }
 
+/// How many plans are held while rules look at them. A larger corpus has the others built again,
+/// recipe by recipe, so that memory does not grow with it.
+const HELD: usize = 30_000;
+
 /// Plans every recipe of a corpus on every one of its targets, and applies every rule.
 pub fn check(session: &mut eval::Session<'_>, corpus: &Corpus, known: &Known) -> Checked {
+    let mut plans = Vec::new();
+    let checked = check_each(session, corpus, known, |plan| plans.push(plan));
+    Checked { plans, ..checked }
+}
+
+/// As [`check`], with each plan handed on in place of a list of them all.
+pub fn check_each(
+    session: &mut eval::Session<'_>,
+    corpus: &Corpus,
+    known: &Known,
+    mut each: impl FnMut(Plan),
+) -> Checked {
     let mut checked = Checked::default();
     let out = &mut checked.diagnostics;
     rules::static_rules(corpus, out);
     let mut caller = Caller::new(session);
-    let mut all: Vec<Vec<Built>> = Vec::new();
+    let mut held: Vec<Option<Vec<Built>>> = Vec::new();
+    let mut count = 0;
+    let mut findings = rules::engine_findings::Gathered::default();
+    let mut skipped = BTreeSet::new();
     for recipe in &corpus.recipes {
         let jobs = jobs(recipe, corpus);
         checked.points += jobs.len();
         let built = build_all(&mut caller, corpus, recipe, &jobs, known, out);
-        all.push(built);
+        findings.gather(recipe, &built, known, &mut skipped);
+        count += built.len();
+        held.push((count <= HELD).then_some(built));
     }
     // Before rules that evaluate what no point asks for.
     rules::unreached_branch::report(&caller.coverage(), corpus, &caller, out);
-    let mut findings = rules::engine_findings::Gathered::default();
-    let mut skipped = BTreeSet::new();
-    for (recipe, built) in corpus.recipes.iter().zip(&all) {
-        findings.gather(recipe, built, known, &mut skipped);
-        rules::field_without_effect::report(&mut caller, corpus, recipe, built, known, out);
-        rules::repeated_width::report(&mut caller, corpus, recipe, built, known, out);
+    for (recipe, built) in corpus.recipes.iter().zip(held) {
+        let built = built.unwrap_or_else(|| {
+            // What is wrong with them has been reported.
+            let jobs = jobs(recipe, corpus);
+            build_all(&mut caller, corpus, recipe, &jobs, known, &mut Diagnostics::new())
+        });
+        rules::field_without_effect::report(&mut caller, corpus, recipe, &built, known, out);
+        rules::repeated_width::report(&mut caller, corpus, recipe, &built, known, out);
+        built.into_iter().for_each(|built| each(built.plan));
     }
     findings.report(out);
-    checked.plans = all.into_iter().flatten().map(|built| built.plan).collect();
     checked.diagnostics.sort();
     checked.skipped = skipped.into_iter().collect();
     checked

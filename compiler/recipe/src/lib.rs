@@ -40,7 +40,7 @@ mod words;
 mod yaml;
 
 pub use build::Built;
-pub use check::{Checked, Corpus, Key, check};
+pub use check::{Checked, Corpus, Key, check, check_each};
 pub use command::Given;
 pub use inject::claim;
 pub use launch::launch;

@@ -70,10 +70,8 @@ pub(crate) fn report(
                         && !finding.others.is_empty()
                 })
             };
-            if lies(one).is_some() {
-                continue;
-            }
-            let Some(finding) = lies(&again) else { continue };
+            // Where the point itself is told wrong, that has been reported.
+            let Some(finding) = lies(&again).filter(|_| lies(one).is_none()) else { continue };
             let told = finding.others.first();
             let place = told.and_then(|(about, _)| engine_findings::place(about, recipe, &again));
             let mut found = Diagnostic::warning(
