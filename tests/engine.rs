@@ -2,6 +2,7 @@
 //! cookbooks publish, and those that failed once. The judges are upstream's records, the released
 //! packages' own parsers, and the failure corpus.
 
+mod describe;
 mod failures;
 
 use std::collections::{BTreeMap, BTreeSet};

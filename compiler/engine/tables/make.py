@@ -4,8 +4,8 @@
     python3 compiler/engine/tables/make.py DESCRIPTIONS [OUT]
 
 DESCRIPTIONS holds one file per engine version (`sglang-0.5.16.json`), read statically from the
-released packages. The result is one text file per engine: what every version says alike stands
-once, with the versions that say it. tables.rs describes the form.
+released packages by describe.py. The result is one text file per engine: what every version says alike
+stands once, with the versions that say it. table.rs describes the form.
 """
 
 import json
@@ -42,7 +42,7 @@ TYPES = {
     "Path": "text", "int": "integer", "float": "number", "human_int": "human-integer", "human_readable_int": "human-integer",
     "json": "json", "json.loads": "json", "json_or_str": "json-or-text", "json_list_type": "json-list",
     "lambda s: s.lower().replace('-', '_')": "lower",
-    "parse_cuda_graph_config_arg": "opaque",
+    "parse_cuda_graph_config_arg": "opaque", "parse_cuda_graph_backend_arg": "text", "parse_reasoning_parser": "text",
 }
 
 
