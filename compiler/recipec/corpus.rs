@@ -10,7 +10,7 @@ use eval::Session;
 use recipe::{Corpus, Recipe};
 
 use crate::arguments::{Options, Recipes};
-use crate::eval::limits;
+use crate::eval::limits_of;
 use crate::outcome::{Outcome, Silence};
 use crate::workspace::{Workspace, unreadable};
 
@@ -103,8 +103,12 @@ pub(crate) fn with(
         Ok(workspace) => workspace,
         Err(finding) => return Outcome::refusal(command, finding),
     };
-    let session = Session::new(&workspace.root, limits(&recipes.bounds));
-    match load(&workspace, session) {
+    let manifests = match workspace.manifests() {
+        Ok(manifests) => manifests,
+        Err(finding) => return Outcome::refusal(command, finding),
+    };
+    let session = Session::new(&workspace.root, limits_of(&recipes.bounds, manifests.len()));
+    match load(&workspace, session, &manifests) {
         Ok(loaded) => work(loaded),
         Err(finding) => {
             Outcome::new(command, Silence).with([finding].into_iter().collect(), SourceMap::new())
@@ -112,13 +116,16 @@ pub(crate) fn with(
     }
 }
 
-fn load<'w, 'f>(workspace: &'w Workspace, mut session: Session<'f>) -> Result<Loaded<'w, 'f>, Diagnostic> {
-    let manifests = workspace.manifests()?;
+fn load<'w, 'f>(
+    workspace: &'w Workspace,
+    mut session: Session<'f>,
+    manifests: &[String],
+) -> Result<Loaded<'w, 'f>, Diagnostic> {
     for file in &workspace.files {
         workspace.root.locate(file).map_err(|error| unreadable(file, &error))?;
     }
     let targets = workspace.targets()?;
-    let (mut corpus, mut findings) = recipe::load(&mut session, &manifests, &targets);
+    let (mut corpus, mut findings) = recipe::load(&mut session, manifests, &targets);
     findings.extend(session.warnings().iter().cloned());
     let keys: Vec<String> = corpus.recipes.iter().map(|recipe| recipe.key.value.clone()).collect();
     let unmatched = workspace.unmatched(keys.iter().map(String::as_str));
@@ -132,7 +139,7 @@ fn load<'w, 'f>(workspace: &'w Workspace, mut session: Session<'f>) -> Result<Lo
         .recipes
         .retain(|recipe| workspace.wants(&recipe.key.value, recipe.manifest.trim_start_matches('/')));
     if found && !workspace.keys.is_empty() {
-        findings = about(&corpus, &manifests, findings, session.sources());
+        findings = about(&corpus, manifests, findings, session.sources());
     }
     corpus.partial = corpus.recipes.len() != count || manifests.len() != workspace.all_manifests()?.len();
     Ok(Loaded { workspace, session, corpus, findings })

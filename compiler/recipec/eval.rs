@@ -120,7 +120,23 @@ fn print(
 
 /// Returns the default limits with those that were given in their place.
 pub(crate) fn limits(bounds: &Bounds) -> Limits {
-    let usual = Limits::default();
+    given(bounds, Limits::default())
+}
+
+/// Returns the limits for so many manifests in one session. What each adds is several times what one
+/// of InferenceX's needs, so that a corpus may grow, and none of its manifests gets much more.
+pub(crate) fn limits_of(bounds: &Bounds, manifests: usize) -> Limits {
+    let (usual, count) = (Limits::default(), u32::try_from(manifests).unwrap_or(u32::MAX));
+    let grown = Limits {
+        steps: usual.steps + u64::from(count) * 1_000_000,
+        bytes: usual.bytes + u64::from(count) * (4 << 20),
+        imports: usual.imports.saturating_add(count),
+        ..usual
+    };
+    given(bounds, grown)
+}
+
+fn given(bounds: &Bounds, usual: Limits) -> Limits {
     Limits {
         steps: bounds.limit_steps.unwrap_or(usual.steps),
         depth: bounds.limit_depth.unwrap_or(usual.depth),

@@ -73,7 +73,7 @@ impl Corpus {
 
 /// How many plans are held while rules look at them. A larger corpus has the others built again,
 /// recipe by recipe, so that memory does not grow with it.
-const HELD: usize = 30_000;
+const HELD: usize = 10_000;
 
 /// Plans every recipe of a corpus on every one of its targets, and applies every rule.
 pub fn check(session: &mut eval::Session<'_>, corpus: &Corpus, known: &Known) -> Checked {
