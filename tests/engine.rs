@@ -86,30 +86,39 @@ const PAGES_FAULTS: &[(&str, &str)] = &[
 #[test]
 fn published_commands_are_refused_for_their_own_faults_only() {
     let Some(shared) = shared("published_commands_are_refused_for_their_own_faults_only") else { return };
-    let mut seen = BTreeSet::new();
+    let mut seen = BTreeMap::<String, BTreeSet<String>>::new();
     let mut refused = BTreeMap::<String, usize>::new();
     let recorded = gz(&shared.join("oracles/vllm-commands.json.gz"));
-    for entry in recorded["entries"].as_array().unwrap() {
+    let entries = recorded["entries"].as_array().unwrap();
+    let (mut sound, mut unfilled) = (0, 0);
+    for entry in entries {
+        let mut slugs = BTreeSet::new();
         let roles = [entry, &entry["prefill"], &entry["decode"]];
         for role in roles.into_iter().filter(|role| role["argv"].is_array()) {
-            if !seen.insert(format!("{}{}", role["argv"], role["env"])) {
-                continue;
-            }
-            let Some(launch) =
-                launch(&strings(&role["argv"]), "example/vllm:x", Some("0.27.1"), &role["env"])
-            else {
-                continue;
-            };
-            for finding in errors(check(&launch).findings) {
-                let slug = finding.slug.as_str();
-                *refused.entry(slug.to_owned()).or_default() += 1;
-                let expected = slug == "unexpanded-placeholder"
-                    || PAGES_FAULTS.iter().any(|(of, text)| *of == slug && finding.message.contains(text));
-                assert!(expected, "{}: {slug}: {}", entry["hf_id"], finding.message);
-            }
+            let of_role = seen.entry(format!("{}{}", role["argv"], role["env"])).or_insert_with(|| {
+                let launch = launch(&strings(&role["argv"]), "example/vllm:x", Some("0.27.1"), &role["env"]);
+                let findings = launch.map(|launch| errors(check(&launch).findings)).unwrap_or_default();
+                for finding in &findings {
+                    let slug = finding.slug.as_str();
+                    let known = |(of, text): &(&str, &str)| *of == slug && finding.message.contains(text);
+                    let expected = slug == "unexpanded-placeholder" || PAGES_FAULTS.iter().any(known);
+                    assert!(expected, "{}: {slug}: {}", entry["hf_id"], finding.message);
+                }
+                findings.iter().map(|finding| finding.slug.as_str().to_owned()).collect()
+            });
+            slugs.extend(of_role.iter().cloned());
+        }
+        sound += usize::from(slugs.is_empty());
+        unfilled += usize::from(slugs.len() == 1 && slugs.contains("unexpanded-placeholder"));
+        for slug in slugs {
+            *refused.entry(slug).or_default() += 1;
         }
     }
-    println!("{} different commands against vLLM 0.27.1, refused: {refused:?}", seen.len());
+    println!(
+        "{} published commands against vLLM 0.27.1: {sound} sound, {unfilled} with nothing but places to fill in, {} refused; by slug {refused:?}",
+        entries.len(),
+        entries.len() - sound - unfilled
+    );
 }
 
 #[test]
@@ -153,7 +162,7 @@ const DRAWS: &str = "MiniMaxAI/MiniMax-H3";
 fn cookbook_commands_are_refused_for_their_own_faults_only() {
     let Some(shared) = shared("cookbook_commands_are_refused_for_their_own_faults_only") else { return };
     let recorded = gz(&shared.join("oracles/sglang-commands.json.gz"));
-    let (mut judged, mut drawn) = (0, 0);
+    let (mut judged, mut drawn, mut sound, mut unfilled) = (0, 0, 0, 0);
     let (mut refused, mut faults) = (BTreeMap::<String, usize>::new(), BTreeSet::new());
     let entries = recorded["entries"].as_array().unwrap();
     for entry in entries {
@@ -177,14 +186,17 @@ fn cookbook_commands_are_refused_for_their_own_faults_only() {
                     faults.insert(format!("{}: {slug}: {}", entry["model"], finding.message));
                 }
             }
+            sound += usize::from(of_command.is_empty());
+            unfilled += usize::from(of_command.len() == 1 && of_command.contains("unexpanded-placeholder"));
             for slug in of_command {
                 *refused.entry(slug).or_default() += 1;
             }
         }
     }
     println!(
-        "{} entries, {drawn} of them for another program, {judged} commands against SGLang 0.5.18, refused: {refused:?}",
-        entries.len()
+        "{} entries, {drawn} of them for another program, {judged} commands against SGLang 0.5.18: {sound} sound, {unfilled} with nothing but places to fill in, {} refused; by slug {refused:?}",
+        entries.len(),
+        judged - sound - unfilled
     );
     assert!(faults.is_empty(), "{faults:#?}");
 }

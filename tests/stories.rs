@@ -105,6 +105,8 @@ fn what_a_copied_agentic_recipe_has_wrong_is_found_at_its_characters() {
             ("acceptance-off-curve", Severity::Error, "manifests/copy.nix:24 3.24"),
             ("linear-attention-state", Severity::Error, "manifests/copy.nix:29 \"float32\""),
             ("unreached-branch", Severity::Warning, "manifests/copy.nix:31 6"),
+            // The engine knows the algorithm under another name.
+            ("silent-rewrite", Severity::Note, "manifests/lib/parts.nix:12 speculative.algorithm"),
         ]
     );
     let fixed = &findings[1].0.fixes[0].text;

@@ -433,8 +433,9 @@ pub(crate) struct Bounds {
 pub(crate) struct Flags {
     /// `sglang`, `vllm`, `trtllm` or `atom`
     pub(crate) engine: String,
-    /// Flags to show in full, with or without dashes
-    #[arg(allow_hyphen_values = true)]
+    /// Its version, if the first word is one, then what to show in full: flags with or without dashes,
+    /// members of JSON values (`speculative-config.method`), environment variables
+    #[arg(value_name = "VERSION] [NAME", allow_hyphen_values = true)]
     pub(crate) flags: Vec<String>,
     /// Version of the engine; the newest known one by default
     #[arg(long = "of", value_name = "VERSION")]
@@ -444,7 +445,8 @@ pub(crate) struct Flags {
 /// Say what a finding means and what to do, with examples
 #[derive(Args, Debug)]
 pub(crate) struct Explain {
-    /// Name in brackets after `error` or `warning`; all names are listed without it
+    /// Name in brackets after `error` or `warning`, or of a rule at the evidence; all names in brackets
+    /// are listed without it
     pub(crate) slug: Option<String>,
 }
 

@@ -1,9 +1,10 @@
-//! `recipec explain`: the page of a slug.
+//! `recipec explain`: the page of a slug, or what is known of a rule.
 
 use std::fmt::Write as _;
 
 use diag::slugs::cli::UNKNOWN_SLUG;
 use diag::{Diagnostic, Explanation, Page, nearest, page, pages};
+use engine::{Engine, RuleFacts};
 use serde_json::{Value, json};
 
 use crate::arguments::Explain;
@@ -14,11 +15,15 @@ pub(crate) fn run(verb: &Explain) -> Outcome {
     let Some(name) = &verb.slug else {
         return Outcome::new("explain", List);
     };
+    if let Some(rule) = engine::rule(name) {
+        return Outcome::new("explain", OneRule(rule));
+    }
     match page(name).and_then(|page| Some((page, page.explanation().ok()?))) {
         Some((page, explanation)) => Outcome::new("explain", Shown { page, explanation }),
         None => {
             let mut finding = Diagnostic::error(UNKNOWN_SLUG, format!("no finding is called `{name}`"));
-            if let Some(near) = nearest(name, pages().map(|page| page.slug.as_str())) {
+            let names = pages().map(|page| page.slug.as_str()).chain(engine::rule_names());
+            if let Some(near) = nearest(name, names) {
                 finding = finding.help(format!("there is `{near}`"));
             }
             finding = finding.help("`recipec explain` without a name lists them all");
@@ -104,6 +109,40 @@ fn indented(body: &str) -> String {
         }
     }
     text.trim_end().to_owned()
+}
+
+/// A rule of an engine, as what it says names it.
+struct OneRule(RuleFacts);
+
+impl Answer for OneRule {
+    fn human(&self) -> String {
+        let RuleFacts { name, engine, from, to, evidence } = self.0;
+        let whose = engine.map_or("every engine", Engine::title);
+        let versions = match (from, to) {
+            ("", "") => "every version".to_owned(),
+            ("", to) => format!("up to {to}"),
+            (from, "") => format!("from {from}"),
+            (from, to) if from == to => format!("{from} only"),
+            (from, to) => format!("{from} to {to}"),
+        };
+        format!(
+            "{name}: a rule of {whose}, {versions}\n\nRead in: {evidence}\n\n\
+             The word in brackets of what it says has a page of its own. Where the image can do what the rule\n\
+             refuses, the recipe says so:\n\n    waivers.{name} = \"why\";\n"
+        )
+    }
+
+    fn document(&self) -> Document {
+        let RuleFacts { name, engine, from, to, evidence } = self.0;
+        let fields = json!({
+            "rule": name,
+            "engine": engine.map(Engine::name),
+            "from": from,
+            "to": to,
+            "evidence": evidence,
+        });
+        Document::Fields(fields.as_object().cloned().unwrap_or_default())
+    }
 }
 
 /// Every slug with its title, by stage.

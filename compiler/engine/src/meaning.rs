@@ -16,6 +16,13 @@ pub(crate) struct Meaning {
     pub help: &'static str,
 }
 
+/// Returns what became of a flag or variable that is gone: the version that took it away, `0.0.0`
+/// for one that never was, and what to do.
+#[must_use]
+pub fn became(engine: Engine, name: &str) -> Option<(Version, &'static str)> {
+    flag(engine, name).or_else(|| variable(engine, name)).map(|gone| (gone.since, gone.help))
+}
+
 /// Returns what became of a flag that is gone.
 pub(crate) fn flag(engine: Engine, name: &str) -> Option<Meaning> {
     find("flag", engine, name)

@@ -65,6 +65,33 @@ pub fn rule_names() -> impl Iterator<Item = &'static str> {
     GROUPS.into_iter().flatten().map(|rule| rule.id)
 }
 
+/// What is to be told of a rule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RuleFacts {
+    /// Its name.
+    pub name: &'static str,
+    /// The engine; `None` for every one.
+    pub engine: Option<Engine>,
+    /// The first version it holds for; empty for all.
+    pub from: &'static str,
+    /// The last version it holds for; empty for all.
+    pub to: &'static str,
+    /// Where upstream's own source or record says so.
+    pub evidence: &'static str,
+}
+
+/// Returns a rule by its name.
+#[must_use]
+pub fn rule(name: &str) -> Option<RuleFacts> {
+    GROUPS.into_iter().flatten().find(|rule| rule.id == name).map(|rule| RuleFacts {
+        name: rule.id,
+        engine: rule.engine,
+        from: rule.from,
+        to: rule.to,
+        evidence: rule.evidence,
+    })
+}
+
 /// Returns whether a rule has this name.
 #[must_use]
 pub fn is_rule(name: &str) -> bool {
