@@ -17,6 +17,8 @@ pub struct Chosen {
     pub exact: bool,
     /// What to know about the choice, as a phrase; `None` where the table is the version's own.
     pub note: Option<String>,
+    /// What is stated of the version, where the tag says another.
+    pub contradicted: Option<String>,
 }
 
 /// Where the version comes from.
@@ -72,6 +74,7 @@ pub fn choose(engine: Engine, image: &str, stated: Option<&str>) -> Chosen {
                     engine.title(),
                     table.version()
                 )),
+                contradicted: None,
             };
         }
         (Tagged::Silent, None) => {
@@ -85,11 +88,16 @@ pub fn choose(engine: Engine, image: &str, stated: Option<&str>) -> Chosen {
                     engine.title(),
                     table.version()
                 )),
+                contradicted: None,
             };
         }
     };
+    let contradicted = stated
+        .filter(|stated| Version::parse(stated) != Version::parse(&version))
+        .filter(|stated| !Version::parse(stated).is_moving())
+        .map(str::to_owned);
     if let Some(table) = known.exactly(&version) {
-        return Chosen { table, version, exact: true, note: None };
+        return Chosen { table, version, exact: true, note: None, contradicted };
     }
     let table = known.nearest(&version);
     let note = format!(
@@ -97,7 +105,12 @@ pub fn choose(engine: Engine, image: &str, stated: Option<&str>) -> Chosen {
         engine.title(),
         table.version()
     );
-    Chosen { table, version, exact: false, note: Some(note) }
+    Chosen { table, version, exact: false, note: Some(note), contradicted }
+}
+
+/// Returns the tag of a reference; `latest` where it has none.
+pub(crate) fn tag(image: &str) -> String {
+    split(image).1
 }
 
 /// Splits a reference into repository (with registry, without Docker's own) and tag.

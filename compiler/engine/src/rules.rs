@@ -6,6 +6,7 @@
 
 mod draft_pair;
 mod hardware;
+mod image;
 pub(crate) mod labels;
 mod memory;
 mod quantization;
@@ -43,7 +44,7 @@ pub(crate) struct Rule {
 
 const WAIVERS: &str = include_str!("../tables/waivers.table");
 
-const GROUPS: [&[Rule]; 14] = [
+const GROUPS: [&[Rule]; 15] = [
     sglang::RULES,
     sglang_state::RULES,
     sglang_speculation::RULES,
@@ -58,6 +59,7 @@ const GROUPS: [&[Rule]; 14] = [
     workload::RULES,
     labels::RULES,
     draft_pair::RULES,
+    image::RULES,
 ];
 
 /// Returns the name of each rule, by which a recipe waives it.

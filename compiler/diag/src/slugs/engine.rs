@@ -35,6 +35,7 @@ crate::slug::slugs! { "engine":
     FRONTEND_LACKS_FLAG = "frontend-lacks-flag";
     GRAPHS_TOO_SMALL = "graphs-too-small";
     HOST_MEMORY = "host-memory";
+    IMAGE_VERSION = "image-version";
     INDIVISIBLE = "indivisible";
     KV_CACHE_TYPE = "kv-cache-type";
     KV_SCALES = "kv-scales";
