@@ -258,6 +258,10 @@ fn cases() -> Vec<(&'static str, &'static str, Case, Case)> {
         ("", "silent-rewrite", sglang("0.5.18", "--enable-symm-mem").of("KimiK3ForConditionalGeneration"), sglang("0.5.18", "--enable-symm-mem --cuda-graph-backend-decode disabled --cuda-graph-backend-prefill disabled").of("KimiK3ForConditionalGeneration")),
         ("", "silent-rewrite", sglang("0.5.16", "--enforce-disable-flashinfer-allreduce-fusion --flashinfer-allreduce-fusion-backend mnnvl"), sglang("0.5.16", "--flashinfer-allreduce-fusion-backend mnnvl")),
         ("", "silent-rewrite", sglang("0.5.16", "--speculative-algorithm NEXTN"), sglang("0.5.16", "--speculative-algorithm EAGLE")),
+        // What a later release can.
+        ("", "backend-hardware", sglang("0.5.18", "--attention-backend trtllm_mha").on("h200", "sm_90"), sglang("0.5.23", "--attention-backend trtllm_mha").on("h200", "sm_90")),
+        ("", "excluded-flags", vllm("0.27.1", r#"-tp 8 -dcp 8 --speculative-config {"method":"dspark","model":"d","num_speculative_tokens":7}"#), vllm("0.33.0", r#"-tp 8 -dcp 8 --speculative-config {"method":"dspark","model":"d","num_speculative_tokens":7}"#)),
+        ("", "needs-another-flag", sglang("0.5.18", "--enable-dp-lm-head"), sglang("0.5.23", "--tp-size 8 --attn-dp-size 8 --enable-dp-lm-head")),
         ("", "draft-tokens", vllm("0.27.1", r#"--speculative-config {"method":"mtp","num_speculative_tokens":5}"#).model("m", head(2, 0)), vllm("0.27.1", r#"--speculative-config {"method":"mtp","num_speculative_tokens":4}"#).model("m", head(2, 0))),
         ("", "draft-tokens", vllm("0.27.1", r#"--speculative-config {"method":"dspark","num_speculative_tokens":3}"#).model("m", head(1, 7)), vllm("0.33.0", r#"--speculative-config {"method":"dspark","num_speculative_tokens":3}"#).model("m", head(1, 7))),
         ("", "excluded-flags", vllm("0.27.1", r#"--no-disable-hybrid-kv-cache-manager --speculative-config {"method":"eagle3","model":"d","num_speculative_tokens":3}"#).env("VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE", "1").of("Llama4ForConditionalGeneration"), vllm("0.27.1", "--no-disable-hybrid-kv-cache-manager").env("VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE", "1").of("Llama4ForConditionalGeneration")),
@@ -379,7 +383,7 @@ fn a_branch_image_is_judged_gently_and_may_be_waived() {
             .map(|finding| finding.severity)
     };
     assert_eq!(severity("vllm/vllm-openai:v0.27.1", None, false), Some(diag::Severity::Error));
-    assert_eq!(severity("example/branch:x", None, false), Some(diag::Severity::Warning));
+    assert_eq!(severity("example/branch:x", Some("0.27.2"), false), Some(diag::Severity::Warning));
     assert_eq!(severity("example/branch:x", Some("0.27.1"), true), None);
     assert_eq!(severity("vllm/vllm-openai:kimi-k3", Some("0.27.1"), false), None);
 }

@@ -51,7 +51,10 @@ fn trtllm_mha(view: &View<'_>) -> Vec<Finding> {
     let Some(name) = view.architecture(slugs::BACKEND_HARDWARE) else { return Vec::new() };
     let mut findings = Vec::new();
     let prefills = prefill.is_some();
-    if let Some(set) = prefill.filter(|_| !SM100.contains(&name)) {
+    // 0.5.23 has kernels for the others.
+    let everywhere = view.table.is_within("0.5.23", "");
+    let can = SM100.contains(&name) || everywhere && [HOPPER, SM120].iter().any(|set| set.contains(&name));
+    if let Some(set) = prefill.filter(|_| !can) {
         findings.push(
             Finding::error(
                 slugs::BACKEND_HARDWARE,

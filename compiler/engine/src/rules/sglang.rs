@@ -23,15 +23,15 @@ pub(super) const RULES: &[Rule] = &[
     Rule { from: "0.5.18", ..rule("sg-dcp-hicache", "sglang 0.5.18 srt/server_args.py:7401", dcp_hicache) },
     rule("sg-tp-dp", "sglang 0.5.16 srt/server_args.py:5607", dp_divides_tp),
     rule("sg-dp-chunk", "sglang 0.5.16 srt/server_args.py:5605", dp_chunk),
-    rule("sg-dp1-reset", "sglang 0.5.16 srt/arg_groups/overrides.py:1940", dp_of_one),
-    rule("sg-dplmhead", "sglang 0.5.16 srt/arg_groups/overrides.py:1950", dp_lm_head),
+    until_attention_size(rule("sg-dp1-reset", "sglang 0.5.16 srt/arg_groups/overrides.py:1940", dp_of_one)),
+    until_attention_size(rule("sg-dplmhead", "sglang 0.5.16 srt/arg_groups/overrides.py:1950", dp_lm_head)),
     rule("sg-a2a-ep", "sglang 0.5.16 srt/server_args.py:5816", all_to_all_ep),
-    rule("sg-fi-a2a", "sglang 0.5.16 srt/server_args.py:5866", flashinfer_all_to_all),
+    until_attention_size(rule("sg-fi-a2a", "sglang 0.5.16 srt/server_args.py:5866", flashinfer_all_to_all)),
     rule("sg-cutlass-ep", "sglang 0.5.16 srt/server_args.py:5663", runner_ep),
     rule("sg-trtllm-quant", "sglang 0.5.16 srt/server_args.py:5688", runner_quantization),
     rule("sg-moedense", "sglang 0.5.16 srt/server_args.py:7608", dense_tp),
     rule("sg-nodes", "sglang 0.5.16 srt/server_args.py:7577", nodes_divide),
-    rule("sg-mn-dp", "sglang 0.5.16 srt/server_args.py:7601", dp_over_nodes),
+    until_attention_size(rule("sg-mn-dp", "sglang 0.5.16 srt/server_args.py:7601", dp_over_nodes)),
     rule("sg-pp", "sglang 0.5.16 srt/server_args.py:7597", pipeline),
     rule("sg-chunk-page", "sglang 0.5.16 srt/server_args.py:7635", chunk_of_pages),
     rule("sg-page-rewrite", "sglang 0.5.16 srt/arg_groups/overrides.py:1682", page_rewritten),
@@ -40,6 +40,11 @@ pub(super) const RULES: &[Rule] = &[
     rule("sg-tbo", "sglang 0.5.16 srt/server_args.py:7568", two_batch_overlap),
     rule("sg-tok-workers", "sglang 0.5.16 srt/server_args.py:7664", tokenizer_workers),
 ];
+
+/// Since 0.5.23 attention has a size of its own (`--attn-dp-size`), and these hold no longer.
+const fn until_attention_size(rule: Rule) -> Rule {
+    Rule { to: "0.5.18", ..rule }
+}
 
 pub(super) fn some(finding: Finding) -> Vec<Finding> {
     vec![finding]
@@ -81,7 +86,9 @@ fn dcp_hicache(view: &View<'_>) -> Vec<Finding> {
             .also(cache.name.clone(), "the hierarchical cache"),
         );
     };
-    if let Some(storage) = view.set("--hicache-storage-backend") {
+    if let Some(storage) =
+        view.set("--hicache-storage-backend").filter(|_| view.table.is_within("", "0.5.18"))
+    {
         says(storage, "no storage behind the cache goes".to_owned());
     }
     if let Some(algorithm) = view.set("--speculative-algorithm").filter(|set| set.text != "DSPARK") {

@@ -11,11 +11,11 @@ use crate::view::View;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
-        from: "0.5.18",
+        from: "0.5.17",
         ..rule("sg-k3-dcp-attn", "sglang 0.5.18 srt/arg_groups/overrides.py:432", kimi_dcp)
     },
     Rule {
-        from: "0.5.18",
+        from: "0.5.17",
         to: "0.5.18",
         ..rule("sg-symm-k3", "sglang 0.5.18 srt/arg_groups/kimi_k3_hook.py:76", kimi_symmetric)
     },

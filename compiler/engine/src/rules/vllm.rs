@@ -19,20 +19,21 @@ pub(super) const fn rule(
     Rule { id, engine: Some(Engine::Vllm), from: "", to: "", evidence, check }
 }
 
+// Rules up to 0.27.1 are gone from the source of 0.33.0, or hold for its older model runner alone.
 pub(super) const RULES: &[Rule] = &[
     rule("vl-syn", "vllm 0.27.1 config/speculative.py:1303", synthetic),
     rule("vl-spec-n", "vllm 0.27.1 config/speculative.py:1022", token_count),
     rule("vl-spec-tp", "vllm 0.27.1 config/speculative.py:1227", draft_tp),
     rule("vl-dcp-tp", "vllm 0.27.1 config/parallel.py:532", dcp_divides),
-    rule("vl-dcp-a2a", "vllm 0.27.1 config/parallel.py:542", dcp_backend),
-    rule("vl-pcp-dp", "vllm 0.27.1 config/parallel.py:528", pcp_dp),
+    Rule { to: "0.27.1", ..rule("vl-dcp-a2a", "vllm 0.27.1 config/parallel.py:542", dcp_backend) },
+    Rule { to: "0.27.1", ..rule("vl-pcp-dp", "vllm 0.27.1 config/parallel.py:528", pcp_dp) },
     rule("vl-eplb", "vllm 0.27.1 config/parallel.py:495", eplb),
     rule("vl-mbt-seqs", "vllm 0.27.1 config/scheduler.py:264", tokens_and_sequences),
     rule("vl-chunk-off", "vllm 0.27.1 config/scheduler.py:250", without_chunks),
     rule("vl-longprefill", "vllm 0.27.1 config/scheduler.py:279", long_prefill),
     rule("vl-spec-slots", "vllm 0.27.1 config/vllm.py:1748", draft_slots),
-    rule("vl-cg-spec", "vllm 0.27.1 config/compilation.py:1528", graph_sizes),
-    rule("vl-async-spec", "vllm 0.27.1 config/vllm.py:1069", asynchronous),
+    Rule { to: "0.27.1", ..rule("vl-cg-spec", "vllm 0.27.1 config/compilation.py:1528", graph_sizes) },
+    Rule { to: "0.27.1", ..rule("vl-async-spec", "vllm 0.27.1 config/vllm.py:1069", asynchronous) },
     rule(
         "vl-toolparser",
         "vllm 0.27.1 entrypoints/openai/cli_args.py validate_parsed_serve_args",

@@ -9,9 +9,13 @@ use super::vllm::{member, number, rule, speculation, text};
 use crate::finding::Finding;
 use crate::view::View;
 
+// 0.33.0 drafts over context-parallel ranks, and takes the block for the default only.
 pub(super) const RULES: &[Rule] = &[
-    Rule { from: "0.27.1", ..rule("vl-dspark-dcp", "vllm 0.27.1 config/speculative.py:986", dspark_dcp) },
-    // 0.33.0 takes the block for the default only.
+    Rule {
+        from: "0.27.1",
+        to: "0.27.1",
+        ..rule("vl-dspark-dcp", "vllm 0.27.1 config/speculative.py:986", dspark_dcp)
+    },
     Rule {
         from: "0.27.1",
         to: "0.27.1",
