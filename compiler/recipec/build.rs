@@ -83,7 +83,7 @@ fn scripts(
         };
         match emit::script(plan, &source, target) {
             Ok(script) => {
-                let digest = fingerprint(plan).plan.to_string();
+                let digest = script.plan.to_string();
                 built.push(Built { plan: plan.id(), digest, script });
             }
             Err(found) => findings.extend(found),

@@ -27,6 +27,8 @@ pub struct Script {
     pub path: String,
     /// sha256 of the text.
     pub sha256: Digest,
+    /// Digest of the plan that it is of.
+    pub plan: Digest,
 }
 
 /// A lock, ready to make scripts of: with its seal and the file lists that it names.
@@ -41,11 +43,7 @@ impl<'a> Source<'a> {
     /// Takes a lock and the file lists of its checkpoints, by the digest that names them.
     #[must_use]
     pub fn new(lock: &'a Lock, files: &'a BTreeMap<Digest, Vec<File>>) -> Self {
-        let text = lock.write();
-        let stated = lock::parse_json(&text).ok().and_then(|document| {
-            document.get("seal").and_then(|seal| seal.as_str()).and_then(|seal| seal.parse().ok())
-        });
-        Self { lock, seal: stated.unwrap_or_else(|| Digest::of(text.as_bytes())), files }
+        Self { lock, seal: lock.seal(), files }
     }
 }
 
@@ -136,7 +134,7 @@ pub fn script_at(plan: &Plan, source: &Source<'_>, site: &Site) -> Result<Script
     let parts = container.write(&mut bash, plan, &holes);
     fixed(&mut bash, plan, &checkpoints, parts, &site.runtime);
     let text = container.around(bash.finish(), plan, &plan_digest);
-    Ok(Script { sha256: Digest::of(text.as_bytes()), path: path(plan), text })
+    Ok(Script { sha256: Digest::of(text.as_bytes()), path: path(plan), text, plan: plan_digest })
 }
 
 /// What one part hands to another beside the holes.

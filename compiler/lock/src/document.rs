@@ -188,6 +188,12 @@ impl Lock {
         pretty(&wire::write(self))
     }
 
+    /// Returns the seal that the lockfile has.
+    #[must_use]
+    pub fn seal(&self) -> crate::Digest {
+        wire::seal_of(self)
+    }
+
     /// Returns the text to write, or `None` if `found`, the file's present text, says the same.
     /// An unchanged lock keeps the bytes and the version that were found.
     #[must_use]

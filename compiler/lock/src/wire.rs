@@ -26,6 +26,11 @@ pub(crate) fn write(lock: &Lock) -> Value {
     value
 }
 
+/// Returns the seal that a lock's document has.
+pub(crate) fn seal_of(lock: &Lock) -> Digest {
+    seal(&v1::write(lock))
+}
+
 /// Returns the seal of a document: the digest of its canonical form without the seal.
 fn seal(document: &Value) -> Digest {
     let mut document = document.clone();
