@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use ::lock::pin::{Entry, File, Pin};
-use ::lock::{Digest, Lock, fingerprint};
+use ::lock::{Digest, Lock};
 use diag::slugs::host::CANNOT_WRITE;
 use diag::slugs::lock::LOCK_MISSING;
 use diag::{Diagnostic, Diagnostics};
