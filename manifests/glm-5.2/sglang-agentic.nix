@@ -104,11 +104,14 @@ in
     image = "lmsysorg/sglang:v0.5.16-rocm720-mi30x";
     model = glm.fp8;
     quantization = { kvCache = "bfloat16"; };
-    client = sglang.routedReplay {
+    client = harness.traceReplay {
       loader = traces;
       # Answers that began in the last minutes may take as long to finish.
       more.benchmark-grace-period = 1800;
-      moreEnv.AIPERF_REQUIRED_SERVER_METRIC_PREFIX = "sglang:";
+      moreEnv = {
+        AIPERF_HTTP_TCP_USER_TIMEOUT = 900000;
+        AIPERF_REQUIRED_SERVER_METRIC_PREFIX = "sglang:";
+      };
     };
     targets = [ "cluster:mi325x-amds" ];
     scenarios = search [ { tp = 8; conc = [ 1 2 3 4 5 6 8 ]; } ];
