@@ -222,6 +222,28 @@ env\t..\tVLLM_SIZE\tchoices=s|l
 ";
 
 #[test]
+fn a_hostile_package_ends_in_what_only_a_run_could_tell() {
+    let sandbox = Sandbox::new();
+    let mut text =
+        "from typing import Annotated as A\nv0 = ['x'] * 3\nw0 = ['x', 'y']\nn0 = 9\nloop = loop + [1]\n"
+            .to_owned();
+    for step in 1..50 {
+        let before = step - 1;
+        text += &format!("w{step} = w{before} + w{before}\nn{step} = n{before} ** 63\n");
+    }
+    text += &format!(
+        "class ServerArgs:\n    deep: A[str, 'x'] = {}'x'{}\n    long: A[str, 'x'] = w49\n    big: A[int, 'x'] = n49\n    \
+         again: A[str, 'x'] = loop\n\n    def add_cli_args(parser):\n        pass\n",
+        "[".repeat(80),
+        "]".repeat(80)
+    );
+    sandbox.write("src/sglang/srt/server_args.py", text);
+    let made = table(&sandbox, "sglang", "1", &sandbox.path("src"));
+    assert!(made.contains("flag\t..\t--big\tbig\tvalue\tinteger\n"), "{made}");
+    assert!(made.contains("flag\t..\t--long\tlong\tvalue\ttext\n"), "{made}");
+}
+
+#[test]
 fn configuration_classes_become_flags_as_the_engine_makes_them() {
     let sandbox = Sandbox::new();
     for (name, text) in [
@@ -241,14 +263,22 @@ fn what_is_no_package_is_refused_in_one_line() {
     sandbox.write("text", "no archive");
     sandbox.write("other/x.py", "");
     sandbox.write("broken/sglang/srt/server_args.py", "def (");
+    let deep = "1 + ".repeat(900);
+    let sum = format!(
+        "class ServerArgs:\n    x: A[str, 'x'] = {deep}1\n\n    def add_cli_args(parser):\n        pass\n"
+    );
+    sandbox.write("deep/sglang/srt/server_args.py", sum);
     for (source, says) in [
         ("text", "is no wheel, no source archive and no folder"),
         ("nowhere", "is no wheel, no source archive and no folder"),
         ("other", "has no package `sglang`"),
+        ("deep", "nested too deep"),
         ("broken", "no readable module `sglang.srt.server_args`"),
     ] {
         let path = sandbox.path(source);
-        let (good, said) = python(&[&tool("describe.py"), "sglang", "1", path.to_str().unwrap(), "out"]);
+        let out = sandbox.path("out");
+        let (good, said) =
+            python(&[&tool("describe.py"), "sglang", "1", path.to_str().unwrap(), out.to_str().unwrap()]);
         assert!(!good && said.contains(says) && said.lines().count() == 1, "{source}: {said}");
     }
 }

@@ -29,7 +29,10 @@ ENGINES = {"sglang": sglang, "vllm": vllm}
 
 
 def describe(engine, version, path):
-    found = ENGINES[engine].describe(Source(path, engine))
+    try:
+        found = ENGINES[engine].describe(Source(path, engine))
+    except RecursionError:
+        raise SystemExit("the package has an expression that is nested too deep") from None
     return {"engine": engine, "version": version, **found}
 
 

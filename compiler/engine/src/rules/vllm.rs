@@ -26,7 +26,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("vl-spec-tp", "vllm 0.27.1 config/speculative.py:1227", draft_tp),
     rule("vl-dcp-tp", "vllm 0.27.1 config/parallel.py:532", dcp_divides),
     Rule { to: "0.27.1", ..rule("vl-dcp-a2a", "vllm 0.27.1 config/parallel.py:542", dcp_backend) },
-    Rule { to: "0.27.1", ..rule("vl-pcp-dp", "vllm 0.27.1 config/parallel.py:528", pcp_dp) },
+    Rule { from: "0.27.1", to: "0.27.1", ..rule("vl-pcp-dp", "vllm 0.27.1 config/parallel.py:528", pcp_dp) },
     rule("vl-eplb", "vllm 0.27.1 config/parallel.py:495", eplb),
     rule("vl-mbt-seqs", "vllm 0.27.1 config/scheduler.py:264", tokens_and_sequences),
     rule("vl-chunk-off", "vllm 0.27.1 config/scheduler.py:250", without_chunks),
