@@ -1,7 +1,7 @@
 //! The examples of the explain pages, run.
 //!
 //! A bad example must be reported under the page's slug and under no other; a good one must be
-//! clean of it. They run in a copy of `fixtures/explain/root`; those of the stage `lock` in a copy of
+//! clean of it. They run in a copy of `fixtures/explain/root`; those of `lock` and `audit` in a copy of
 //! `fixtures/tour` with `fixtures/mirror` as `mirror`. The folder of the page's stage in
 //! `fixtures/explain`, if there is one, is laid over that.
 
@@ -27,7 +27,7 @@ fn slugs(ran: &Ran) -> BTreeSet<String> {
 
 fn run(page: &Page, example: &Example) -> Ran {
     let sandbox = Sandbox::new();
-    if page.stage == "lock" {
+    if matches!(page.stage, "lock" | "audit") {
         sandbox.copy("fixtures/tour");
         copy_tree(&repository().join("fixtures/mirror"), &sandbox.path("mirror"));
     } else {

@@ -19,11 +19,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("upstream", &["diag", "engine", "recipe", "lock"]),
     ("verify", &["diag", "engine", "recipe", "lock"]),
     ("emit", &["diag", "engine", "recipe", "lock"]),
-    ("host", &["diag", "eval", "upstream", "verify", "lock", "recipe", "engine"]),
+    ("audit", &["diag", "engine", "recipe", "lock"]),
+    ("host", &["diag", "eval", "upstream", "verify", "audit", "lock", "recipe", "engine"]),
 ];
 
 /// Crates that touch nothing outside.
-const PURE: &[&str] = &["diag", "syntax", "eval", "engine", "recipe", "lock", "upstream", "verify", "emit"];
+const PURE: &[&str] =
+    &["diag", "syntax", "eval", "engine", "recipe", "lock", "upstream", "verify", "emit", "audit"];
 
 /// Crates that touch files, network, clock or terminal.
 const WORLDLY: &[&str] = &["tokio", "reqwest", "tempfile", "walkdir", "fs-err", "indicatif"];

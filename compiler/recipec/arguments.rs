@@ -123,6 +123,7 @@ pub(crate) enum Verb {
     Eval(Eval),
     Fmt(Fmt),
     Flags(Flags),
+    Audit(Audit),
     Explain(Explain),
     Completions(Completions),
 }
@@ -440,6 +441,39 @@ pub(crate) struct Flags {
     /// Version of the engine; the newest known one by default
     #[arg(long = "of", value_name = "VERSION")]
     pub(crate) version: Option<String>,
+}
+
+/// Set what was served and measured beside the lock
+#[derive(Args, Debug)]
+pub(crate) struct Audit {
+    #[command(subcommand)]
+    pub(crate) what: Audited,
+}
+
+/// What is audited.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Audited {
+    Checkpoint(AuditCheckpoint),
+}
+
+/// Is a folder the locked checkpoint, whole and byte for byte?
+#[derive(Args, Debug)]
+pub(crate) struct AuditCheckpoint {
+    /// The folder: of the files, of the repository in a hub cache, or the hub cache itself
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// The lock of the recipe that serves it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) lock: PathBuf,
+    /// Which checkpoint of the lock, where it pins several
+    #[arg(long, value_name = "ORG/NAME")]
+    pub(crate) repository: Option<String>,
+    /// Only names and sizes: a gate before serving, in milliseconds
+    #[arg(long)]
+    pub(crate) fast: bool,
+    /// How many files to read at a time; as many as there are cores by default
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
 }
 
 /// Say what a finding means and what to do, with examples

@@ -4,6 +4,7 @@
 //! found, and what failed. Printing and exit codes are decided here and in [`outcome`], once.
 
 mod arguments;
+mod audit;
 mod build;
 mod check;
 mod checkout;
@@ -64,6 +65,7 @@ fn run() -> ExitCode {
         Verb::Eval(verb) => eval::run(verb, &options),
         Verb::Fmt(verb) => fmt::run(verb, &options),
         Verb::Flags(verb) => flags::run(verb),
+        Verb::Audit(verb) => audit::run(verb),
         Verb::Explain(verb) => explain::run(verb),
         Verb::Completions(verb) => completions::run(verb),
     };

@@ -45,7 +45,7 @@ impl Failure {
         match page(finding.slug.as_str()).map_or("", |page| page.stage) {
             "cli" => Self::Usage,
             "host" => Self::Unreachable,
-            "upstream" | "verify" => Self::Outside,
+            "upstream" | "verify" | "audit" => Self::Outside,
             "lock" => Self::Stale,
             _ => Self::Manifest,
         }

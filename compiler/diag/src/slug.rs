@@ -59,6 +59,7 @@ pub fn page(name: &str) -> Option<&'static Page> {
 pub fn pages() -> impl Iterator<Item = &'static Page> {
     use crate::slugs::{cli, emit, engine, eval, host, lock, recipe, syntax, upstream, verify};
     [
+        audit::PAGES,
         cli::PAGES,
         syntax::PAGES,
         eval::PAGES,

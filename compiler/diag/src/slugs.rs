@@ -1,5 +1,6 @@
 //! The slugs, one module a stage. A new slug is one line here and one page.
 
+pub mod audit;
 pub mod cli;
 pub mod emit;
 pub mod engine;

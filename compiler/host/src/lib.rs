@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests fail loudly"))]
 
 mod cache;
+pub mod checkpoint;
 mod clone;
 mod credentials;
 mod environment;

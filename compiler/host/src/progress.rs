@@ -41,6 +41,19 @@ impl Progress {
         Self { bar, lines, done: std::sync::atomic::AtomicU64::new(0), total }
     }
 
+    /// Starts counting bytes towards `total`, with their rate and the time that is left.
+    #[must_use]
+    pub fn bytes(show: Show, total: u64) -> Self {
+        let progress = Self::start(show, "bytes", total);
+        if let Some(bar) = &progress.bar {
+            let form = "{bar:24} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left";
+            bar.set_style(
+                ProgressStyle::with_template(form).unwrap_or_else(|_| ProgressStyle::default_bar()),
+            );
+        }
+        progress
+    }
+
     /// Says that more is done, and what.
     pub fn advance(&self, by: u64, now: &str) {
         if let Some(bar) = &self.bar {
