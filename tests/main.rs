@@ -4,6 +4,7 @@
 #![allow(unreachable_pub, missing_docs, reason = "nobody uses a test binary as a library")]
 #![allow(clippy::tests_outside_test_module, reason = "the whole binary is tests")]
 
+mod audit;
 mod cli;
 mod disk;
 mod docker;

@@ -57,7 +57,7 @@ pub fn page(name: &str) -> Option<&'static Page> {
 
 /// Returns every page, stages in pipeline order.
 pub fn pages() -> impl Iterator<Item = &'static Page> {
-    use crate::slugs::{cli, emit, engine, eval, host, lock, recipe, syntax, upstream, verify};
+    use crate::slugs::{audit, cli, emit, engine, eval, host, lock, recipe, syntax, upstream, verify};
     [
         audit::PAGES,
         cli::PAGES,
