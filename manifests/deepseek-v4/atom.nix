@@ -45,7 +45,7 @@ let
     env = environment // when (overlaps point) { GPU_MAX_HW_QUEUES = 5; };
   });
 
-  traces = "semianalysis_cc_traces_weka_062126";
+  inherit (harness) traces;
 in
 {
   "dsv4-fp4-mi355x-atom" = fixedSequence { } [

@@ -8,7 +8,7 @@ let
   harness = import ../lib/harness.nix;
   inherit (sglang) splitAttention;
 
-  traces = "semianalysis_cc_traces_weka_062126";
+  inherit (harness) traces;
   router = { name = "sglang-router"; version = "0.3.2"; };
   hicache = { medium = "dram"; backend = "hicache"; };
 

@@ -7,7 +7,7 @@ let
   sizes = import ../lib/sizes.nix;
   harness = import ../lib/harness.nix;
 
-  traces = "semianalysis_cc_traces_weka_062126";
+  inherit (harness) traces;
   router = { name = "vllm-router"; version = "0.1.14"; };
   serve = vllm.serveRouted { routerVersion = router.version; };
 

@@ -6,7 +6,7 @@ let
   sizes = import ../lib/sizes.nix;
   harness = import ../lib/harness.nix;
 
-  traces = "semianalysis_cc_traces_weka_062126";
+  inherit (harness) traces;
 in
 {
   "glm5.2-fp4-mi355x-atom-agentic-mtp" = {

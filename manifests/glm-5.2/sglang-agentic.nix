@@ -8,7 +8,7 @@ let
   sizes = import ../lib/sizes.nix;
   harness = import ../lib/harness.nix;
 
-  traces = "semianalysis_cc_traces_weka_062126";
+  inherit (harness) traces;
   hicache = { medium = "dram"; backend = "hicache"; };
 
   base = {

@@ -8,7 +8,7 @@ let
   sizes = import ../lib/sizes.nix;
   harness = import ../lib/harness.nix;
 
-  traces = "semianalysis_cc_traces_weka_062126";
+  inherit (harness) traces;
 
   # What was found for each load.
   quiet = { sequences = 32; stepTokens = 8192; memory = 0.88; replaySsm = 0; checkpointSlots = null; };

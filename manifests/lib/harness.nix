@@ -58,6 +58,12 @@ in
   # What the serving client imports and most engine images lack.
   servingClientPackages = [ "datasets" "pandas" ];
 
+  # The latest recorded conversations of agents, at their full lengths: which loader reads them.
+  traces = "semianalysis_cc_traces_weka_062126";
+
+  # The same, without those whose prompts do not fit 256k tokens.
+  tracesOf256k = "semianalysis_cc_traces_weka_062126_256k";
+
   # Recorded agents' conversations, replayed for `duration` seconds with their own idle times.
   #
   # `engineMetrics` is how the engine's metrics begin (`sglang:`): where it is given, a run without

@@ -21,8 +21,8 @@ rec {
     cookbook = [ qwen.sglangCookbook ];
   };
 
-  # The generation of the traces whose prompts fit 256k tokens, and the one before it.
-  traces = "semianalysis_cc_traces_weka_062126_256k";
+  # What fits the model's context, and the generation before it.
+  traces = harness.tracesOf256k;
   earlierTraces = "semianalysis_cc_traces_weka_with_subagents_256k";
 
   # Concurrency counts live session trees; their branches need room, while graphs of more than 64

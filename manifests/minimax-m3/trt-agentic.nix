@@ -7,7 +7,7 @@ let
   trtllm = import ../lib/trtllm.nix;
   harness = import ../lib/harness.nix;
 
-  traces = "semianalysis_cc_traces_weka_062126";
+  inherit (harness) traces;
 
   base = {
     engine = "trt";

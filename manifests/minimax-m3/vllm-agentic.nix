@@ -9,7 +9,7 @@ let
   lmcache = import ../lib/lmcache.nix;
   harness = import ../lib/harness.nix;
 
-  traces = "semianalysis_cc_traces_weka_062126";
+  inherit (harness) traces;
 
   base = {
     engine = "vllm";

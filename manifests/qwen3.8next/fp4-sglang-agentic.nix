@@ -5,7 +5,7 @@ let
   qwen = import ../lib/models/qwen3.8-flash-next.nix;
   sglang = import ../lib/sglang.nix;
   harness = import ../lib/harness.nix;
-  traces = "semianalysis_cc_traces_weka_062126_256k";
+  traces = harness.tracesOf256k;
 
   # SGLang takes the quantization from the checkpoint, so no flag says it again.
   base = {
