@@ -44,7 +44,11 @@ impl Progress {
     /// Starts counting bytes towards `total`, with their rate and the time that is left.
     #[must_use]
     pub fn bytes(show: Show, total: u64) -> Self {
-        let progress = Self::start(show, "bytes", total);
+        let mut progress = Self::start(show, "bytes", total);
+        // A gigabyte is read before anyone has begun to wait.
+        if total < 1 << 30 {
+            progress.lines = None;
+        }
         if let Some(bar) = &progress.bar {
             let form = "{bar:24} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left";
             bar.set_style(
