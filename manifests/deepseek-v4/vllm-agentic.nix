@@ -4,6 +4,7 @@ let
   model = import ../lib/models/deepseek-v4.nix;
   golden = import ../lib/golden.nix;
   vllm = import ../lib/vllm.nix;
+  mooncake = import ../lib/mooncake.nix;
   sizes = import ../lib/sizes.nix;
   harness = import ../lib/harness.nix;
 
@@ -76,7 +77,7 @@ let
     long-prefill-token-threshold = if dpAttn then 512 else null;
   };
 
-  blackwellEnv = { dpAttn, kvOffload, ... }: vllm.readyWithin 3600 // {
+  blackwellEnv = { dpAttn, ... }: vllm.readyWithin 3600 // {
     VLLM_PREFIX_CACHE_RETENTION_INTERVAL = 32768;
     VLLM_USE_V2_MODEL_RUNNER = 1;
     VLLM_USE_RUST_FRONTEND = 1;
@@ -86,10 +87,27 @@ let
     PYTHONNOUSERSITE = 1;
   } // when dpAttn {
     PYTORCH_ALLOC_CONF = "expandable_segments:True";
-  } // when (kvOffload != null) {
-    # Equal prefixes have equal names on all ranks.
-    PYTHONHASHSEED = 42;
   };
+
+  # Where KV blocks go, by the backend. Equal prefixes have equal names on all ranks, whatever the seed.
+  offload = { simple, store ? { } }: { tp, pcp, kvOffload, ... }@point:
+    let
+      kept = mooncake.store ({
+        version = "0.3.11.post1";
+        # Upstream counts what are GB to it.
+        segment = sizes.takenFor "GiB" (sizes.each (tp * pcp) kvOffload.total);
+        highWatermark = "0.80";
+        env = { PYTHONHASHSEED = 0; WITH_NVIDIA_PEERMEM = 0; };
+      } // store) point;
+    in
+    {
+      none = { args = { }; env = { }; };
+      vllm-simple = {
+        args = vllm.offload "SimpleCPUOffloadConnector" ({ enable_cross_layers_blocks = "true"; } // simple);
+        env = { PYTHONHASHSEED = 42; };
+      };
+      mooncake = kept // { args = vllm.offload "MooncakeStoreConnector" { load_async = true; }; };
+    }.${kvOffload.backend or "none"};
 in
 {
   "dsv4-fp4-b200-vllm-agentic-mtp" = base // {
@@ -100,15 +118,23 @@ in
       { tp = 8; kvOffload = simple; conc = [ 1 4 8 14 ]; }
       { tp = 8; ep = 8; dpAttn = true; kvOffload = simple; inherit router; conc = [ 32 64 96 128 160 196 ]; }
     ];
-    serve = serve ({ dpAttn, kvOffload, ... }@point:
+    serve = serve ({ dpAttn, ... }@point:
       let
+        offloaded = offload {
+          simple = { cpu_bytes_to_use_per_rank = vllm.offloadPerRank point; lazy_offload = false; };
+          store = {
+            device = "mlx5_0,mlx5_1,mlx5_2,mlx5_3,mlx5_4,mlx5_5,mlx5_10,mlx5_11";
+            # Large blocks take longer than the five seconds that the store holds them for by itself.
+            lease = "60s";
+          };
+        } point;
         decode = captures point;
         longest = builtins.elemAt decode (builtins.length decode - 1);
         # Shorter ones are among those of decoding already.
         mixed = builtins.filter (tokens: tokens > longest) [ 100 200 300 400 500 ];
       in
-      {
-        args = blackwell point // {
+      offloaded // {
+        args = blackwell point // offloaded.args // {
           gpu-memory-utilization = 0.9;
           numa-bind = true;
           enable-cumem-allocator = true;
@@ -119,12 +145,8 @@ in
               decodeGraphs point
             else
               { cudagraph_mode = "FULL_AND_PIECEWISE"; cudagraph_capture_sizes = decode ++ mixed; };
-        } // when (kvOffload != null) (vllm.offload "SimpleCPUOffloadConnector" {
-          cpu_bytes_to_use_per_rank = vllm.offloadPerRank point;
-          enable_cross_layers_blocks = "true";
-          lazy_offload = false;
-        });
-        env = blackwellEnv point // { VLLM_RPC_TIMEOUT = 600000; };
+        };
+        env = blackwellEnv point // offloaded.env // { VLLM_RPC_TIMEOUT = 600000; };
       });
   };
 
@@ -139,24 +161,26 @@ in
       { tp = 4; ep = 4; dpAttn = true; kvOffload = simple; inherit router; conc = [ 48 64 ]; }
       { tp = 8; ep = 8; dpAttn = true; kvOffload = simple; inherit router; conc = [ 128 256 384 512 576 ]; }
     ];
-    serve = serve ({ tp, dpAttn, kvOffload, ... }@point:
+    serve = serve ({ tp, dpAttn, ... }@point:
       let
+        offloaded = offload {
+          simple = {
+            # Upstream gives all ranks what one may have; where attention is split, each is alone.
+            cpu_bytes_to_use = sizes.takenOf "all" (vllm.offloadPerRank point);
+            lazy_offload = !dpAttn;
+          };
+        } point;
         # Eight ranks read more of their prompts in a step, and leave room for that.
         eightRanks = dpAttn && tp == 8;
       in
-      {
-        args = blackwell point // {
+      offloaded // {
+        args = blackwell point // offloaded.args // {
           gpu-memory-utilization = if eightRanks then 0.92 else 0.95;
           max-num-batched-tokens = if eightRanks then 16384 else if dpAttn then 8192 else null;
           disable-custom-all-reduce = !dpAttn;
           compilation-config = decodeGraphs point;
-        } // when (kvOffload != null) (vllm.offload "SimpleCPUOffloadConnector" {
-          # Upstream gives all ranks what one may have; where attention is split, each is alone.
-          cpu_bytes_to_use = sizes.takenOf "all" (vllm.offloadPerRank point);
-          enable_cross_layers_blocks = "true";
-          lazy_offload = !dpAttn;
-        });
-        env = blackwellEnv point // { NCCL_NVLS_ENABLE = 1; } // when (!dpAttn) {
+        };
+        env = blackwellEnv point // offloaded.env // { NCCL_NVLS_ENABLE = 1; } // when (!dpAttn) {
           VLLM_ALLREDUCE_USE_FLASHINFER = 1;
           VLLM_FLASHINFER_ALLREDUCE_BACKEND = "auto";
         };
@@ -176,7 +200,7 @@ in
         ];
       }
     ];
-    serve = point: serve ({ conc, dpAttn, ... }: {
+    serve = serve ({ conc, dpAttn, ... }@point: {
       args = common point // {
         async-scheduling = true;
         distributed-executor-backend = "mp";
@@ -197,6 +221,8 @@ in
         VLLM_ROCM_USE_AITER_FUSION_SHARED_EXPERTS = 1;
         VLLM_ROCM_QUICK_REDUCE_QUANTIZATION = "INT4";
       };
-    }) point // { tools = [ (vllm.installed [ "Pillow" "fastapi" "uvicorn" ]) ]; };
+      # A nightly image may lack them.
+      tools = [ (vllm.installed [ "Pillow" "fastapi" "uvicorn" ]) ];
+    });
   };
 }

@@ -9,8 +9,9 @@ let
 in
 {
   # What a server has with it: its environment, its file, what is installed first, and the master
-  # beside it. A segment is of each rank; the store's `GB` are GiB.
-  store = { version, segment, device ? "", highWatermark, env ? { } }: { port, workspace, ... }: {
+  # beside it. A segment is of each rank; the store's `GB` are GiB. A lease is how long a block that
+  # was found stays where it is.
+  store = { version, segment, device ? "", highWatermark, lease ? null, env ? { } }: { port, workspace, ... }: {
     env = {
       MOONCAKE_CONFIG_PATH = "${workspace}/results/mooncake_config.json";
       MC_SLICE_SIZE = 1048576;
@@ -43,6 +44,7 @@ in
           port = masterPort port;
           eviction_high_watermark_ratio = highWatermark;
           eviction_ratio = "0.10";
+          default_kv_lease_ttl = lease;
         };
       }
     ];

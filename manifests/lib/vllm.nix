@@ -42,6 +42,9 @@ let
       program = [ "vllm" "serve" model.path ];
       args = address port // parallelism point // precision point // speculation point // mine.args;
       env = mine.env or { };
+      files = mine.files or { };
+      tools = mine.tools or [ ];
+      beside = mine.beside or [ ];
       ready = "/health";
     };
 
@@ -85,15 +88,19 @@ in
     inherit path;
   }) [ page "taxonomy.yaml" "platforms.yaml" "strategies" "kv_store" ];
 
-  # Makes `serve` of a recipe's own part: a function from the point to { args, env }.
+  # Makes `serve` of a recipe's own part: a function from the point to its arguments, and as needed
+  # to its environment, files, tools and what runs beside it.
   serve = own: { port, ... }@point: serveAt port own point;
 
   # As `serve`, with a router before ranks that split attention by data. `routerVersion` is that of
   # its package.
   serveRouted = { routerVersion }: own: { dpAttn, ... }@point:
-    serveAt (enginePort point) own point // when dpAttn {
+    let
+      engine = serveAt (enginePort point) own point;
+    in
+    engine // when dpAttn {
       port = enginePort point;
-      beside = [ (router { version = routerVersion; } point) ];
+      beside = engine.beside ++ [ (router { version = routerVersion; } point) ];
     };
 
   # The engine's own metrics; a router has others.
