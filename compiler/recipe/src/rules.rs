@@ -7,6 +7,7 @@ pub(crate) mod field_without_effect;
 pub(crate) mod gpus;
 pub(crate) mod offload;
 pub(crate) mod repeated_width;
+pub(crate) mod router;
 pub(crate) mod sizes;
 pub(crate) mod unknown_target;
 pub(crate) mod unreached_branch;

@@ -141,7 +141,9 @@ fn a_file_is_written_as_yaml_that_reads_the_same() {
 
 #[test]
 fn what_runs_beside_a_server_starts_before_it_and_a_router_after_it() {
-    let text = "let base = import ./lib/base.nix; in { \"one\" = base // { serve = { port, ... }@point: \
+    let text = "let base = import ./lib/base.nix; in { \"one\" = base // { scenarios.fixedSequence = [ { \
+         isl = 8192; osl = 1024; search = [ { tp = 2; router = { name = \"spread\"; version = \"1\"; }; conc = [ 4 ]; } ]; \
+         } ]; serve = { port, ... }@point: \
          base.serve point // { port = port + 1; tools = [ { program = [ \"get\" \"it\" ]; } ]; beside = [ \
          { role = \"router\"; program = [ \"spread\" ]; args = { inherit port; }; inherit port; ready = \"/up\"; } \
          { role = \"kv-store\"; program = [ \"keep\" ]; port = 5555; tools = [ { program = [ \"get\" \"keep\" ]; } ]; } \

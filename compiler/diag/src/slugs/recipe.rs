@@ -19,6 +19,7 @@ crate::slug::slugs! { "recipe":
     OFFLOAD_BEYOND_SHARE = "offload-beyond-share";
     OUT_OF_RANGE = "out-of-range";
     REPEATED_WIDTH = "repeated-width";
+    ROUTER_NOT_AS_NAMED = "router-not-as-named";
     SIZE_OF_ANOTHER_KIND = "size-of-another-kind";
     SIZE_WITHOUT_UNIT = "size-without-unit";
     UNKNOWN_CHOICE = "unknown-choice";

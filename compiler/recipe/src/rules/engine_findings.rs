@@ -12,7 +12,7 @@ use crate::inject;
 use crate::launch::launch;
 use crate::plan::Mode;
 use crate::recipe::{Recipe, Speculative};
-use crate::rules::{offload, sizes};
+use crate::rules::{offload, router, sizes};
 use crate::schema::At;
 use crate::tree::{Node, Tree};
 
@@ -57,7 +57,11 @@ impl Gathered {
             for finding in &report.findings {
                 self.keep(diagnostic(finding, recipe, one), recipe, one, jobs.len());
             }
-            for found in sizes::look(engine, &one.server).into_iter().chain(offload::look(engine, one)) {
+            for found in sizes::look(engine, &one.server)
+                .into_iter()
+                .chain(offload::look(engine, one))
+                .chain(router::look(recipe, one))
+            {
                 self.keep(found, recipe, one, jobs.len());
             }
             let Some(speculative) = &one.speculative else { continue };
