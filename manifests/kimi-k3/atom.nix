@@ -33,6 +33,8 @@ in
       draftSampling = "probabilistic";
       acceptance = { curve = golden.kimiK3DsparkProbabilistic; };
     };
+    drafts = [ kimi.dspark ];
+    curves = [ golden.kimiK3DsparkProbabilistic ];
     targets = [ "cluster:mi355x-amds" ];
     scenarios.agentic = [
       {

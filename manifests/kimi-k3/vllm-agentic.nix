@@ -60,6 +60,8 @@ in
     download = "missing";
     # The more run at a time, the less a draft is worth.
     speculative = { conc, ... }: if conc <= 8 then drafting 7 { } else if conc <= 16 then drafting 3 { } else null;
+    drafts = [ kimi.dspark ];
+    curves = [ golden.kimiK3DsparkProbabilistic ];
     targets = [ "cluster:b300-nv" ];
     scenarios.agentic = [
       {

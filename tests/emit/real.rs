@@ -135,15 +135,20 @@ fn change(plan: &mut Plan, with: &dyn Fn(&str) -> String) {
     }
 }
 
-/// Returns a word as the run should expand it.
+/// Returns a word as the run should expand it on the host.
 fn expand(word: &Word, bench: &Bench) -> String {
+    expand_within(word, bench, &bench.text("workspace"))
+}
+
+/// Returns a word as the run should expand it where the workspace is seen at this path.
+fn expand_within(word: &Word, bench: &Bench, workspace: &str) -> String {
     word.pieces()
         .iter()
         .map(|piece| match piece {
             Piece::Text(text) => text.clone(),
             Piece::Hole(Hole::Runner) => "example-target_00".to_owned(),
             Piece::Hole(Hole::Home) => bench.text("home"),
-            Piece::Hole(Hole::Workspace | Hole::LogDir) => bench.text("workspace"),
+            Piece::Hole(Hole::Workspace | Hole::LogDir) => workspace.to_owned(),
             Piece::Hole(Hole::Job) => "4242".to_owned(),
             Piece::Hole(hole) => panic!("{hole:?}"),
         })
@@ -204,6 +209,11 @@ fn one(mut plan: Plan, mut lock: Lock, files: &BTreeMap<Digest, Vec<File>>, mut 
     let bench = Bench::with_stubs();
     let port = port().to_string();
     let moved = |text: &str| below(&bench.text(""), &text.replace("8888", &port));
+    // Where the container mounts the workspace, its processes see it at that path.
+    let workspace = plan.mounts.iter().find(|mount| mount.from.pieces() == [Piece::Hole(Hole::Workspace)]);
+    let workspace =
+        workspace.map_or_else(|| bench.text("workspace"), |mount| moved(&expand(&mount.to, &bench)));
+    let workspace = workspace.trim_end_matches('/').to_owned();
     change(&mut plan, &moved);
     lock.plans.clear();
     for path in site.staged.values_mut() {
@@ -272,7 +282,8 @@ fn one(mut plan: Plan, mut lock: Lock, files: &BTreeMap<Digest, Vec<File>>, mut 
     let mut calls: BTreeMap<String, std::vec::IntoIter<Call>> = BTreeMap::new();
     for group in &plan.groups {
         let rank = &group.replicas[0].ranks[0];
-        let mut argv: Vec<String> = rank.argv.iter().map(|word| expand(word, &bench)).collect();
+        let seen = |word: &Word| expand_within(word, &bench, &workspace);
+        let mut argv: Vec<String> = rank.argv.iter().map(seen).collect();
         if group.kind == "download" {
             if !argv.contains(&"dataset".to_owned()) {
                 // The checkpoint is there, so nobody asks for it.
@@ -282,7 +293,7 @@ fn one(mut plan: Plan, mut lock: Lock, files: &BTreeMap<Digest, Vec<File>>, mut 
             argv.splice(at..at, ["--revision".to_owned(), COMMIT.to_owned()]);
         }
         let mut env: Vec<String> =
-            rank.env.iter().map(|(name, value)| format!("{name}={}", expand(value, &bench))).collect();
+            rank.env.iter().map(|(name, value)| format!("{name}={}", seen(value))).collect();
         env.push("HF_TOKEN=hf_secret".to_owned());
         env.sort();
         let program = argv[0].split('/').next_back().unwrap().to_owned();

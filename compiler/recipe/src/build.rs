@@ -141,6 +141,10 @@ pub(crate) fn ask(
             let tree = caller.call(function, first, out)?;
             let speculative =
                 if tree.is_null() { None } else { Some(crate::lower::speculative(&tree, out)?) };
+            if let Some(finding) = speculative.as_ref().and_then(|used| unlisted(recipe, used)) {
+                out.push(finding);
+                return None;
+            }
             values.push(("speculative", context::given(caller, speculative.as_ref(), target, out)?));
             speculative
         }
@@ -164,6 +168,28 @@ pub(crate) fn ask(
     inject::acceptance(recipe, speculative.as_ref(), &binding.facts, mode, binding.known)
         .apply(&mut server, out);
     Some(Given { server, last, speculative })
+}
+
+/// What a function of the point drafts with and the recipe does not list, which no lock would pin.
+fn unlisted(recipe: &Recipe, used: &Speculative) -> Option<Diagnostic> {
+    let draft = used.draft.as_ref().map(|draft| &draft.checkpoint);
+    let missing = draft.filter(|draft| recipe.drafts.iter().all(|listed| listed.want() != draft.want()));
+    let curve = used.acceptance.as_ref().and_then(|acceptance| acceptance.curve.as_ref());
+    let (what, name, field, at) = if let Some(draft) = missing {
+        ("draft", &draft.repository, "drafts", draft.repository.at)
+    } else {
+        let curve =
+            curve.filter(|curve| recipe.curves.iter().all(|listed| listed.name.value != curve.name.value))?;
+        ("golden curve", &curve.name, "curves", curve.name.at)
+    };
+    let mut finding = Diagnostic::error(
+        slugs::recipe::MISSING_FIELD,
+        format!("the {what} `{}` is used at a point, and `{field}` does not list it", name.value),
+    )
+    .why("`speculative` is a function of the point, and a lock pins what the recipe names without asking at every point")
+    .help(format!("list it in the recipe's `{field}`"));
+    finding.span = at.or(used.at);
+    Some(finding)
 }
 
 impl Binding<'_> {

@@ -46,10 +46,10 @@ pub fn checkpoint(recipe: &Recipe, known: &Known) -> Checkpoint {
 pub fn stated(recipe: &Recipe) -> Known {
     let mut known = Known::default();
     known.checkpoints.insert(recipe.model.repository.value.clone(), recipe.model.facts.clone());
-    if let Some(curve) = named_curve(recipe.speculative.always())
-        && let Some(stated) = &curve.stated
-    {
-        known.curves.insert(curve.name.value.clone(), stated.clone());
+    for curve in named_curve(recipe.speculative.always()).into_iter().chain(&recipe.curves) {
+        if let Some(stated) = &curve.stated {
+            known.curves.insert(curve.name.value.clone(), stated.clone());
+        }
     }
     known
 }
@@ -62,7 +62,12 @@ fn named_curve(speculative: Option<&Speculative>) -> Option<&Curve> {
 /// states it, or as upstream has committed it.
 #[must_use]
 pub fn curve<'a>(speculative: &'a Speculative, known: &'a Known) -> Option<&'a known::Curve> {
-    let curve = named_curve(Some(speculative))?;
+    of_name(named_curve(Some(speculative))?, known)
+}
+
+/// Returns the curve that a name stands for, in the same order of precedence.
+#[must_use]
+pub fn of_name<'a>(curve: &'a Curve, known: &'a Known) -> Option<&'a known::Curve> {
     let name = curve.name.value.as_str();
     known
         .curves

@@ -21,6 +21,8 @@ const FIELDS: &[&str] = &[
     "model",
     "quantization",
     "speculative",
+    "drafts",
+    "curves",
     "targets",
     "scenarios",
     "download",
@@ -61,6 +63,8 @@ fn recipe(field: &Field, path: &str, out: &mut Diagnostics) -> Option<Recipe> {
         }
         Some(field) => speculative(&field.value, out).map(|value| Speculation::Always(Box::new(value))),
     };
+    let drafts = record.optional("drafts", out, |tree, what, out| schema::list(tree, what, out, repository));
+    let curves = record.optional("curves", out, |tree, what, out| schema::list(tree, what, out, curve));
     let targets =
         record.required("targets", out, |tree, what, out| schema::list(tree, what, out, schema::text));
     if let Some(field) = record.field("targets")
@@ -99,6 +103,8 @@ fn recipe(field: &Field, path: &str, out: &mut Diagnostics) -> Option<Recipe> {
         model: model?,
         quantization,
         speculative: speculative?,
+        drafts: drafts.unwrap_or_default(),
+        curves: curves.unwrap_or_default(),
         targets: targets?,
         scenarios: scenarios?,
         download: download.map_or(Download::Unstaged, |download| download.value),

@@ -33,6 +33,11 @@ pub struct Recipe {
     pub quantization: Option<Quantization>,
     /// Speculative decoding.
     pub speculative: Speculation,
+    /// Draft checkpoints that a function of the point chooses between: what a lock pins without
+    /// asking at every point.
+    pub drafts: Vec<Repository>,
+    /// Golden curves that a function of the point takes acceptance lengths from, likewise.
+    pub curves: Vec<Curve>,
     /// Targets by name or label; the first is upstream's runner.
     pub targets: Vec<At<String>>,
     /// Workloads with their search spaces.
@@ -228,6 +233,9 @@ impl Recipe {
             let curve = speculative.acceptance.as_ref().and_then(|acceptance| acceptance.curve.as_ref());
             wants.extend(curve.and_then(|curve| curve.source.as_ref()).map(|source| source.want("curve")));
         }
+        wants.extend(self.drafts.iter().map(Repository::want));
+        let sources = self.curves.iter().filter_map(|curve| curve.source.as_ref());
+        wants.extend(sources.map(|source| source.want("curve")));
         wants.sort();
         wants.dedup();
         wants

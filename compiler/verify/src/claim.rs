@@ -47,8 +47,8 @@ pub struct Drafting {
     pub draft: Option<String>,
     /// How the draft samples, where that matters.
     pub sampling: Option<String>,
-    /// Draft tokens in a row.
-    pub steps: u32,
+    /// Draft tokens in a row; `None` where they differ from point to point.
+    pub steps: Option<u32>,
     /// Where a model without a curve has its acceptance length from.
     pub source: Option<String>,
 }
@@ -73,11 +73,22 @@ impl<'a> Subject<'a> {
             method: speculative.method.value.clone(),
             draft: speculative.draft.as_ref().map(|draft| draft.checkpoint.repository.value.clone()),
             sampling: speculative.draft_sampling.as_ref().map(|sampling| sampling.value.clone()),
-            steps: speculative.steps.value,
+            steps: Some(speculative.steps.value),
             source: speculative
                 .acceptance
                 .as_ref()
                 .and_then(|acceptance| Some(acceptance.source.as_ref()?.value.clone())),
+        });
+        // A function of the point drafts in the way of the curves that it takes lengths from.
+        let drafting = drafting.or_else(|| {
+            let curve = recipe::facts::of_name(recipe.curves.first()?, known)?;
+            Some(Drafting {
+                method: curve.method.clone(),
+                draft: recipe.drafts.first().map(|draft| draft.repository.value.clone()),
+                sampling: curve.draft_sampling.clone(),
+                steps: None,
+                source: None,
+            })
         });
         // The curve that the recipe names speaks first, then those that the lock knows, then those
         // that upstream has committed.
@@ -88,6 +99,10 @@ impl<'a> Subject<'a> {
             && let Some(curve) = recipe::facts::curve(speculative, known)
         {
             curves.push((named.name.value.clone(), curve.clone()));
+        }
+        for named in &recipe.curves {
+            let curve = recipe::facts::of_name(named, known);
+            curves.extend(curve.map(|curve| (named.name.value.clone(), curve.clone())));
         }
         curves.extend(known.curves.iter().map(|(name, curve)| (name.clone(), curve.clone())));
         curves.extend(

@@ -187,11 +187,16 @@ fn injected(subject: &Subject<'_>, rank: &Rank) -> Option<Injected> {
             "synthetic_acceptance_length",
             0.0,
         ),
-        Engine::Atom => (
-            flags.get("--spec-decode-acceptance-length").map(Value::to_text),
-            "--spec-decode-acceptance-length",
-            0.0,
-        ),
+        Engine::Atom => {
+            // Of two builds, one takes the length and one the share of the drafts that is accepted.
+            let rate = "--spec-decode-acceptance-rate";
+            if let Some(written) = flags.get(rate).map(Value::to_text) {
+                let length = 1.0 + written.parse::<f64>().ok()? * f64::from(draft_tokens(subject, rank)?);
+                return Some(Injected { length, written, place: rate });
+            }
+            let length = "--spec-decode-acceptance-length";
+            (flags.get(length).map(Value::to_text), length, 0.0)
+        }
     };
     let written = written?;
     let length = written.parse::<f64>().ok()? + more;
@@ -206,11 +211,11 @@ fn draft_tokens(subject: &Subject<'_>, rank: &Rank) -> Option<u32> {
         Engine::Sglang => {
             flags.get("--speculative-algorithm")?;
             number(flags.get("--speculative-num-steps").map(Value::to_text))
-                .or(subject.drafting.as_ref().map(|drafting| drafting.steps))
+                .or(subject.drafting.as_ref().and_then(|drafting| drafting.steps))
         }
         Engine::Vllm => number(member(&flags, "--speculative-config", "num_speculative_tokens")),
         Engine::Atom => number(flags.get("--num-speculative-tokens").map(Value::to_text)),
-        Engine::Trtllm => subject.drafting.as_ref().map(|drafting| drafting.steps),
+        Engine::Trtllm => subject.drafting.as_ref().and_then(|drafting| drafting.steps),
     }
 }
 
