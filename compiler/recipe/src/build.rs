@@ -141,8 +141,9 @@ pub(crate) fn ask(
             let tree = caller.call(function, first, out)?;
             let speculative =
                 if tree.is_null() { None } else { Some(crate::lower::speculative(&tree, out)?) };
-            if let Some(finding) = speculative.as_ref().and_then(|used| unlisted(recipe, used)) {
-                out.push(finding);
+            let unlisted = speculative.as_ref().map_or_else(Vec::new, |used| unlisted(recipe, used));
+            if !unlisted.is_empty() {
+                out.extend(unlisted);
                 return None;
             }
             values.push(("speculative", context::given(caller, speculative.as_ref(), target, out)?));
@@ -170,26 +171,28 @@ pub(crate) fn ask(
     Some(Given { server, last, speculative })
 }
 
-/// What a function of the point drafts with and the recipe does not list, which no lock would pin.
-fn unlisted(recipe: &Recipe, used: &Speculative) -> Option<Diagnostic> {
+/// Returns what a function of the point drafts with and the recipe does not list, so that no lock
+/// would pin it.
+fn unlisted(recipe: &Recipe, used: &Speculative) -> Vec<Diagnostic> {
     let draft = used.draft.as_ref().map(|draft| &draft.checkpoint);
-    let missing = draft.filter(|draft| recipe.drafts.iter().all(|listed| listed.want() != draft.want()));
+    let draft = draft.filter(|draft| recipe.drafts.iter().all(|listed| listed.want() != draft.want()));
     let curve = used.acceptance.as_ref().and_then(|acceptance| acceptance.curve.as_ref());
-    let (what, name, field, at) = if let Some(draft) = missing {
-        ("draft", &draft.repository, "drafts", draft.repository.at)
-    } else {
-        let curve =
-            curve.filter(|curve| recipe.curves.iter().all(|listed| listed.name.value != curve.name.value))?;
-        ("golden curve", &curve.name, "curves", curve.name.at)
-    };
-    let mut finding = Diagnostic::error(
-        slugs::recipe::MISSING_FIELD,
-        format!("the {what} `{}` is used at a point, and `{field}` does not list it", name.value),
-    )
-    .why("`speculative` is a function of the point, and a lock pins what the recipe names without asking at every point")
-    .help(format!("list it in the recipe's `{field}`"));
-    finding.span = at.or(used.at);
-    Some(finding)
+    let curve =
+        curve.filter(|curve| recipe.curves.iter().all(|listed| listed.name.value != curve.name.value));
+    let missing = draft.map(|draft| ("draft", &draft.repository, "drafts")).into_iter();
+    let missing = missing.chain(curve.map(|curve| ("golden curve", &curve.name, "curves")));
+    missing
+        .map(|(what, name, field)| {
+            let mut finding = Diagnostic::error(
+                slugs::recipe::MISSING_FIELD,
+                format!("the {what} `{}` is used at a point, and `{field}` does not list it", name.value),
+            )
+            .why("`speculative` is a function of the point, and a lock pins what the recipe names without asking at every point")
+            .help(format!("list it in the recipe's `{field}`"));
+            finding.span = name.at.or(used.at);
+            finding
+        })
+        .collect()
 }
 
 impl Binding<'_> {
@@ -270,11 +273,8 @@ pub(crate) fn seat(
     // Whether upstream also evaluates a job says nothing of the point.
     row.remove("run-eval");
     let mut wants = binding.wants.clone();
-    if let (Speculation::PerPoint(_), Some(draft)) =
-        (&recipe.speculative, speculative.as_ref().and_then(|speculative| speculative.draft.as_ref()))
-    {
-        wants.insert(draft.checkpoint.want().name());
-    }
+    let draft = speculative.as_ref().and_then(|speculative| speculative.draft.as_ref());
+    wants.extend(draft.map(|draft| draft.checkpoint.want().name()));
     let plan = Plan {
         recipe: recipe.key.value.clone(),
         target: target.name.value.clone(),
@@ -339,13 +339,19 @@ fn no_place(recipe: &Recipe, target: &Target) -> Diagnostic {
     finding
 }
 
-/// Returns the names of the wants that every plan of a recipe on a target uses.
+/// Returns the names of the wants that every plan of a recipe on a target uses. Of listed drafts a
+/// plan uses the one that it drafts with, if it drafts.
 fn used(recipe: &Recipe, target: &Target) -> BTreeSet<String> {
     let platforms = [target.hardware.platform.value.clone()];
+    let chosen_at_points = |want: &Want| {
+        matches!(want, Want::Checkpoint { repository, .. } if *repository != recipe.model.repository.value)
+            && recipe.drafts.iter().any(|draft| draft.want() == *want)
+    };
     recipe
         .wants(&platforms)
         .iter()
         .filter(|want| !matches!(want, Want::Source { purpose, .. } if purpose != "harness"))
+        .filter(|want| !chosen_at_points(want))
         .map(Want::name)
         .collect()
 }

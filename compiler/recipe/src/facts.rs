@@ -58,14 +58,14 @@ fn named_curve(speculative: Option<&Speculative>) -> Option<&Curve> {
     speculative?.acceptance.as_ref()?.curve.as_ref()
 }
 
-/// Returns the golden curve that a recipe's acceptance names: as a lock has it, as the manifest
-/// states it, or as upstream has committed it.
+/// Returns the golden curve that a recipe's acceptance names, read as [`of_name`] reads it.
 #[must_use]
 pub fn curve<'a>(speculative: &'a Speculative, known: &'a Known) -> Option<&'a known::Curve> {
     of_name(named_curve(Some(speculative))?, known)
 }
 
-/// Returns the curve that a name stands for, in the same order of precedence.
+/// Returns what a named curve says: as a lock has it, as the manifest states it, or as upstream has
+/// committed it.
 #[must_use]
 pub fn of_name<'a>(curve: &'a Curve, known: &'a Known) -> Option<&'a known::Curve> {
     let name = curve.name.value.as_str();

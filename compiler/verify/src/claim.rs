@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use engine::known::{Checkpoint, Curve, Known};
 use engine::{Engine, choose};
 use recipe::plan::{Group, Mode, Plan, Rank, Role};
+use recipe::recipe::Speculation;
 use recipe::{Recipe, Target};
 
 /// A recipe with its plans, and what its manifest says beyond them.
@@ -81,6 +82,7 @@ impl<'a> Subject<'a> {
         });
         // A function of the point drafts in the way of the curves that it takes lengths from.
         let drafting = drafting.or_else(|| {
+            let Speculation::PerPoint(_) = recipe.speculative else { return None };
             let curve = recipe::facts::of_name(recipe.curves.first()?, known)?;
             Some(Drafting {
                 method: curve.method.clone(),
