@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
 use generator::Generator;
+use matrix::{Matrix, MatrixCell};
 
 /// A page of a cookbook, as pinned.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -102,23 +103,32 @@ fn unreadable(error: crate::script::ScriptError) -> Unreadable {
 }
 
 fn matrix_cells(page: &Page, hardware: &str) -> Result<Vec<Cell>, Unreadable> {
-    let cells = matrix::read(&page.text).map_err(unreadable)?;
-    let wanted = cells.into_iter().filter(|cell| !cell.redirect).filter(|cell| {
-        cell.selection
-            .get("hw")
-            .and_then(Json::as_str)
-            .is_some_and(|name| name.eq_ignore_ascii_case(hardware))
-    });
-    let cells = wanted.map(|cell| Cell {
-        line: line_of_cell(&page.text, cell.index, &cell.argv),
-        selection: cell.selection,
-        hardware: Some(hardware.to_owned()),
-        argv: cell.argv,
-        env: cell.env,
-        image: Some(cell.image),
-        class: Class::Independent,
-    });
-    Ok(cells.collect())
+    let mut matrix = Matrix::read(&page.text).map_err(unreadable)?;
+    let of_hardware = |cell: &&MatrixCell| {
+        let named = cell.selection.get("hw").and_then(Json::as_str);
+        !cell.redirect && named.is_some_and(|name| name.eq_ignore_ascii_case(hardware))
+    };
+    let wanted: Vec<MatrixCell> = matrix.cells().iter().filter(of_hardware).cloned().collect();
+    let mut cells: Vec<Cell> = Vec::new();
+    for wanted in wanted {
+        for selection in matrix.selections(&wanted).map_err(unreadable)? {
+            let shown = matrix.render(&wanted, &selection).map_err(unreadable)?;
+            let Some(command) = command::commands(&shown.command).pop() else { continue };
+            let cell = Cell {
+                line: line_of_cell(&page.text, wanted.index, &command.argv),
+                selection,
+                hardware: Some(hardware.to_owned()),
+                argv: command.argv,
+                env: command.env,
+                image: Some(shown.image),
+                class: Class::Independent,
+            };
+            if !cells.iter().any(|known| known.argv == cell.argv && known.env == cell.env) {
+                cells.push(cell);
+            }
+        }
+    }
+    Ok(cells)
 }
 
 /// Returns the line where the checkpoint of a command stands, else where the cell begins.

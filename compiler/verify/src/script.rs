@@ -7,6 +7,7 @@
 //! name, so that a page is unreadable rather than read wrongly.
 
 mod builtin;
+mod class;
 mod operator;
 mod parse;
 mod run;

@@ -7,6 +7,7 @@ mod arguments;
 mod environment;
 mod feature;
 mod image;
+pub mod omni;
 mod parallel;
 mod yaml;
 
@@ -186,7 +187,8 @@ pub fn synthesize(catalog: &Catalog, recipe: &Yaml, request: &Request) -> Result
     let variant = variants.get(&request.variant).or_else(|| variants.get("default")).unwrap_or(&Yaml::Null);
     let overrides = recipe.at(&["strategy_overrides", &request.strategy]).unwrap_or(&Yaml::Null);
     let chosen = Chosen { request, recipe, variant, strategy, overrides, catalog, gpu };
-    let mut synthesis = Synthesis { image: image::image(&chosen), ..Synthesis::default() };
+    let mut synthesis =
+        Synthesis { image: image::image(recipe, variant, &chosen.gpu), ..Synthesis::default() };
     let published = |part: Part, rank: u32| Published {
         argv: arguments::argv(&chosen, part, rank),
         env: environment::env(&chosen, part),

@@ -119,7 +119,8 @@ impl Generator {
     }
 }
 
-fn from_json(value: &Json) -> Value {
+/// Returns a value of a script for one of JSON.
+pub(super) fn from_json(value: &Json) -> Value {
     match value {
         Json::Null => Value::Null,
         Json::Bool(yes) => Value::Bool(*yes),
@@ -135,7 +136,8 @@ fn from_json(value: &Json) -> Value {
     }
 }
 
-fn field(value: &Value, name: &str) -> Value {
+/// Returns a member; nothing if there is none.
+pub(super) fn field(value: &Value, name: &str) -> Value {
     match value {
         Value::Object(object) => object.borrow().get(name).cloned().unwrap_or(Value::Undefined),
         _ => Value::Undefined,

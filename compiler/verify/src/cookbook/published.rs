@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value as Json};
 
 use super::{Cell, Class, Page, Unreadable, checkpoint, line_of};
-use crate::vllm::{Catalog, Request, Yaml, synthesize};
+use crate::vllm::{Catalog, Published, Request, Synthesis, Yaml, omni, synthesize};
 
 /// Most commands that are looked at of one recipe.
 const MOST: usize = 4_096;
@@ -47,6 +47,14 @@ pub(super) fn cells(page: &Page, catalog: &Catalog, hardware: &str) -> Result<Ve
     let recipe = Yaml::read(&page.text).map_err(|why| Unreadable { line: 0, why })?;
     let mut cells: Vec<Cell> = Vec::new();
     let mut seen = BTreeSet::new();
+    let mut add = |found: Synthesis, selection: Map<String, Json>| {
+        let Published { argv, env } = found.server;
+        if cells.len() < MOST && seen.insert((argv.clone(), env.clone())) {
+            let line = checkpoint(&argv).map_or(0, |name| line_of(&page.text, name)).max(1);
+            let (hardware, image) = (Some(hardware.to_owned()), Some(found.image));
+            cells.push(Cell { selection, hardware, argv, env, image, line, class: Class::Independent });
+        }
+    };
     let variants = recipe.get("variants").map(Yaml::entries).unwrap_or_default();
     let strategies = recipe.get("compatible_strategies").map(Yaml::items).unwrap_or_default();
     for (variant, _) in variants {
@@ -54,9 +62,6 @@ pub(super) fn cells(page: &Page, catalog: &Catalog, hardware: &str) -> Result<Ve
             strategies.iter().filter_map(Yaml::text).filter(|name| name.starts_with("single_node"))
         {
             for (features, modes) in choices(&recipe) {
-                if cells.len() >= MOST {
-                    return Ok(cells);
-                }
                 let request = Request {
                     variant: variant.clone(),
                     hardware: hardware.to_owned(),
@@ -68,20 +73,14 @@ pub(super) fn cells(page: &Page, catalog: &Catalog, hardware: &str) -> Result<Ve
                 };
                 // A strategy or GPU that the catalog does not have is not offered.
                 let Ok(found) = synthesize(catalog, &recipe, &request) else { continue };
-                let line = checkpoint(&found.server.argv).map_or(0, |name| line_of(&page.text, name));
-                let cell = Cell {
-                    selection: selection(&request),
-                    hardware: Some(hardware.to_owned()),
-                    argv: found.server.argv,
-                    env: found.server.env,
-                    image: Some(found.image),
-                    line: line.max(1),
-                    class: Class::Independent,
-                };
-                if seen.insert((cell.argv.clone(), cell.env.clone())) {
-                    cells.push(cell);
-                }
+                add(found, selection(&request));
             }
+        }
+        for task in omni::tasks(&recipe) {
+            let task = task.on(hardware);
+            let Ok(found) = omni::synthesize(catalog, &recipe, variant, hardware, &task) else { continue };
+            let selection = [("variant", variant.as_str()), ("task", task.key)];
+            add(found, selection.map(|(name, value)| (name.to_owned(), value.into())).into_iter().collect());
         }
     }
     Ok(cells)

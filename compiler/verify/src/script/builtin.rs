@@ -292,7 +292,7 @@ pub(crate) fn to_json(value: &Value, depth: usize) -> serde_json::Value {
                 kept.map(|(key, value)| (key.to_string(), to_json(value, depth - 1))).collect(),
             )
         }
-        Value::Set(_) => serde_json::json!({}),
+        Value::Set(_) | Value::Class(_) => serde_json::json!({}),
         Value::Undefined | Value::Null | Value::Function(..) | Value::Builtin(..) | Value::Getter(..) => {
             serde_json::Value::Null
         }
@@ -485,6 +485,7 @@ fn text_method(
         }
         "split" => {
             let parts: Vec<Value> = match (&argument(0), first.is_empty()) {
+                (Value::Class(class), _) => text.split(|c| class.has(c)).map(Value::text).collect(),
                 (Value::Undefined, _) => vec![Value::Text(text.clone())],
                 (_, true) => text.chars().map(|c| Value::text(&c.to_string())).collect(),
                 (_, false) => text.split(&*first).map(Value::text).collect(),
@@ -499,7 +500,13 @@ fn text_method(
         "trimStart" => text.trim_start().to_owned(),
         "toString" => text.to_string(),
         "concat" => format!("{text}{first}"),
-        "replace" => text.replacen(&*first, &argument(1).to_text(), 1),
+        "replace" => match argument(0) {
+            Value::Class(class) => {
+                let (with, most) = (argument(1).to_text(), if class.everywhere { usize::MAX } else { 1 });
+                text.replacen(|c| class.has(c), &with, most)
+            }
+            _ => text.replacen(&*first, &argument(1).to_text(), 1),
+        },
         "replaceAll" => text.replace(&*first, &argument(1).to_text()),
         "repeat" => {
             let times = argument(0).to_number().clamp(0.0, 1e6) as usize;

@@ -79,7 +79,7 @@ impl<'a> Parser<'a> {
             Kind::Number(number) => format!("`{number}`"),
             Kind::Text(text) => format!("the text `{}`", text.chars().take(20).collect::<String>()),
             Kind::Template(..) => "a template".to_owned(),
-            Kind::Regex => "a regular expression".to_owned(),
+            Kind::Regex(_) => "a regular expression".to_owned(),
             Kind::Mark(mark) => format!("`{mark}`"),
             Kind::End => "the end".to_owned(),
         };
@@ -311,7 +311,7 @@ impl<'a> Parser<'a> {
             Kind::Name(name) => name.as_str().into(),
             Kind::Text(text) => text.as_str().into(),
             Kind::Number(number) => super::value::number_text(*number).as_str().into(),
-            Kind::Template(..) | Kind::Regex | Kind::Mark(_) | Kind::End => return Err(self.unexpected()),
+            Kind::Template(..) | Kind::Regex(_) | Kind::Mark(_) | Kind::End => return Err(self.unexpected()),
         };
         self.at += 1;
         Ok(key)

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use super::ScriptError;
 use super::builtin::{self, GLOBALS};
+use super::class::Class;
 use super::operator;
 use super::tree::{Body, Entry, Expression, ExpressionKind, Function, Item, Pattern, Statement};
 use super::value::{Object, Value};
@@ -273,7 +274,10 @@ impl Machine {
             ExpressionKind::Bool(yes) => Value::Bool(*yes),
             ExpressionKind::Number(number) => Value::Number(*number),
             ExpressionKind::Text(text) => Value::Text(text.clone()),
-            ExpressionKind::Regex => return Err(self.error("regular expressions are not known")),
+            ExpressionKind::Regex(text) => match Class::read(text) {
+                Some(class) => Value::Class(Rc::new(class)),
+                None => return Err(self.error(format!("the regular expression `{text}` is not known"))),
+            },
             ExpressionKind::Template(texts, parts) => {
                 let mut whole = String::new();
                 for (index, text) in texts.iter().enumerate() {

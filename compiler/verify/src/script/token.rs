@@ -30,7 +30,7 @@ pub(crate) enum Kind {
     Template(Vec<String>, Vec<Vec<Token>>),
     /// A regular expression; it is told apart so that a page that has one can be read, and refused
     /// where it is used.
-    Regex,
+    Regex(String),
     /// Punctuation.
     Mark(&'static str),
     /// The end.
@@ -200,7 +200,8 @@ fn regex(input: &str) -> IResult<&str, Kind> {
             Some(']') => in_class = false,
             Some('/') if !in_class => {
                 let (rest, _) = take_while(|c: char| c.is_ascii_alphabetic())(chars.as_str())?;
-                return Ok((rest, Kind::Regex));
+                let text = input.get(..input.len() - rest.len()).unwrap_or_default();
+                return Ok((rest, Kind::Regex(text.to_owned())));
             }
             Some('\n') | None => {
                 return Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::Char)));

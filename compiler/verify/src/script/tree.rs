@@ -85,8 +85,8 @@ pub(crate) enum ExpressionKind {
     Bool(bool),
     Number(f64),
     Text(Rc<str>),
-    /// A regular expression, which is not known.
-    Regex,
+    /// A regular expression, as written.
+    Regex(Rc<str>),
     Template(Vec<Rc<str>>, Vec<Expression>),
     Name(Rc<str>),
     Array(Vec<Item>),

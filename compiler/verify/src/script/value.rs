@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use super::class::Class;
 use super::run::Scope;
 use super::tree::Function;
 
@@ -17,6 +18,8 @@ pub(crate) enum Value {
     Array(Rc<RefCell<Vec<Value>>>),
     Object(Rc<RefCell<Object>>),
     Set(Rc<RefCell<Vec<Value>>>),
+    /// A regular expression.
+    Class(Rc<Class>),
     Function(Rc<Function>, Rc<Scope>),
     /// An entry that is computed when it is read.
     Getter(Rc<Function>, Rc<Scope>),
@@ -99,7 +102,7 @@ impl Value {
             Self::Number(_) => "number",
             Self::Text(_) => "string",
             Self::Function(..) | Self::Builtin(..) | Self::Getter(..) => "function",
-            Self::Null | Self::Array(_) | Self::Object(_) | Self::Set(_) => "object",
+            Self::Null | Self::Array(_) | Self::Object(_) | Self::Set(_) | Self::Class(_) => "object",
         }
     }
 
@@ -127,6 +130,7 @@ impl Value {
             }
             Self::Object(_) => "[object Object]".into(),
             Self::Set(_) => "[object Set]".into(),
+            Self::Class(_) => "[object RegExp]".into(),
             Self::Function(..) | Self::Builtin(..) | Self::Getter(..) => "function".into(),
         }
     }

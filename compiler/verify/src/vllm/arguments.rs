@@ -84,7 +84,7 @@ pub(super) fn kv_offload<'a>(chosen: &Chosen<'a>, part: Part) -> Option<KvOffloa
 
 /// Keeps the last of each flag where it stands. A flag takes the next word as its value unless
 /// that begins with a dash; spellings are told apart, as upstream does.
-fn last_of_each(args: Vec<String>) -> Vec<String> {
+pub(super) fn last_of_each(args: Vec<String>) -> Vec<String> {
     let mut items: Vec<(Option<String>, Vec<String>)> = Vec::new();
     let mut rest = args.into_iter().peekable();
     while let Some(arg) = rest.next() {

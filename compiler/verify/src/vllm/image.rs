@@ -1,9 +1,8 @@
 //! The image that upstream suggests.
 
-use super::{Chosen, Yaml};
+use super::{Gpu, Yaml};
 
-pub(super) fn image(chosen: &Chosen<'_>) -> String {
-    let Chosen { recipe, variant, gpu, .. } = chosen;
+pub(super) fn image(recipe: &Yaml, variant: &Yaml, gpu: &Gpu<'_>) -> String {
     let brand = gpu.brand.to_lowercase();
     let exact = variant.at(&["hardware_overrides", gpu.id, "docker_image"]).map(Yaml::word);
     // An image that is given without a brand is CUDA's; these three have builds of their own.

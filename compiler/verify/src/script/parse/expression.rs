@@ -200,7 +200,7 @@ impl Parser<'_> {
         let kind = match self.peek() {
             Kind::Number(number) => ExpressionKind::Number(*number),
             Kind::Text(text) => ExpressionKind::Text(text.as_str().into()),
-            Kind::Regex => ExpressionKind::Regex,
+            Kind::Regex(text) => ExpressionKind::Regex(text.as_str().into()),
             Kind::Template(texts, parts) => {
                 let mut expressions = Vec::new();
                 for part in parts {
