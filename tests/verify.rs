@@ -421,3 +421,49 @@ fn the_other_rules_hold_for_the_recipes_here_and_a_retirement_counts_from_its_da
     let forked = judge(&old, None, &Collected::default(), &policy, profile, None);
     assert_eq!(of(&forked, "image-organization")[0].verdict, Outcome::Drifts);
 }
+
+#[test]
+fn what_upstream_made_from_our_own_submissions_never_makes_a_verdict_hold() {
+    let world = world();
+    let key = MOVED[0];
+    let subject = world.subject(key);
+    let plan = subject.plans.iter().find(|plan| verify::claim::is_throughput(plan)).unwrap();
+    let (_, rank) = verify::claim::servers(plan).next().unwrap();
+    // A snippet that mirrors the recipe word for word.
+    let words = verify::claim::argv(rank);
+    let at = words.iter().position(|word| word.starts_with("--")).unwrap();
+    let mut args: Vec<Vec<String>> = Vec::new();
+    for word in &words[at..] {
+        match args.last_mut() {
+            Some(last) if !word.starts_with("--") => last.push(word.clone()),
+            _ => args.push(vec![word.clone()]),
+        }
+    }
+    args.iter_mut().find(|arg| arg[0] == "--model-path").unwrap()[1] = subject.checkpoint.clone();
+    let cell = serde_json::json!({
+        "id": format!("{key}#0"), "hw": "b200", "configKey": key, "submitted": "sglang",
+        "points": [{"concs": [4]}],
+        "routers": {"sglang": {"blocks": [{
+            "kind": "worker", "role": "agg", "cmd": "python3 -m sglang.launch_server", "args": args,
+            "env": verify::claim::env(rank)}]}},
+    });
+    let mut pages = fixture("before");
+    pages.push(Page {
+        path: "docs/src/snippets/agentx/Qwen/qwen3.5.jsx".to_owned(),
+        text: format!("export const agentx = {};\n", serde_json::json!({ "cells": [cell] })),
+        ..pages[0].clone()
+    });
+    let alone = world.judge(key, &pages[2..], "review", None);
+    let found = of(&alone, "cookbook-match");
+    assert!(!found.is_empty());
+    for verdict in found {
+        assert_eq!(verdict.verdict, Outcome::Silent, "{}", verdict.message);
+        assert!(verdict.message.contains("own submissions"), "{}", verdict.message);
+        assert_eq!(serde_json::to_value(verdict.evidence[0].class).unwrap(), "circular");
+    }
+    // Policy wants recipes of this engine published.
+    assert!(summary(&alone).disagrees);
+    // Beside a page of someone else it says nothing.
+    let beside = world.judge(key, &pages, "review", None);
+    assert!(of(&beside, "cookbook-match").iter().all(|verdict| verdict.verdict == Outcome::Drifts));
+}

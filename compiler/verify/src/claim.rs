@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use engine::known::{Checkpoint, Curve, Known};
 use engine::{Engine, choose};
-use recipe::plan::{Group, Mode, Plan, Rank, Role};
+use recipe::plan::{Group, Mode, Phase, Plan, Rank, Role};
 use recipe::recipe::Speculation;
 use recipe::{Recipe, Target};
 
@@ -188,6 +188,14 @@ pub fn argv(rank: &Rank) -> Vec<String> {
 #[must_use]
 pub fn env(rank: &Rank) -> BTreeMap<String, String> {
     rank.env.iter().map(|(name, word)| (name.clone(), lock::words::to_text(word))).collect()
+}
+
+/// Returns true if one server on one node does all of the work.
+#[must_use]
+pub fn is_one_node(plan: &Plan) -> bool {
+    let whole = |group: &Group| group.role == Role::Serve(Phase::Agg);
+    let engines = plan.groups.iter().filter(|group| matches!(group.role, Role::Serve(_)));
+    plan.pools.iter().map(|pool| pool.nodes).sum::<u32>() <= 1 && engines.into_iter().all(whole)
 }
 
 /// Returns true if the plan measures speed.

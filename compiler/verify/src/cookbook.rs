@@ -1,5 +1,6 @@
 //! Cookbooks: what upstream's pages say a model is served with.
 
+mod agentx;
 pub mod command;
 pub mod generator;
 pub mod matrix;
@@ -75,7 +76,7 @@ pub struct Unreadable {
 pub fn cells(page: &Page, pages: &[Page], hardware: &str) -> Result<Vec<Cell>, Unreadable> {
     let starts = |mark: &str| page.text.lines().any(|line| line.starts_with(mark));
     if starts("export const agentx") {
-        return agentx(page, hardware);
+        return agentx::cells(&page.text, hardware);
     }
     if starts("export const config ") || starts("export const config=") {
         return matrix_cells(page, hardware);
@@ -199,55 +200,6 @@ fn fenced_cells(page: &Page) -> Vec<Cell> {
         }
     }
     cells
-}
-
-/// Snippets that upstream generated from InferenceX's own submissions: strict JSON after the
-/// export, with one entry a config key.
-fn agentx(page: &Page, hardware: &str) -> Result<Vec<Cell>, Unreadable> {
-    let fail = |why: &str| Unreadable { line: 0, why: why.to_owned() };
-    let (_, json) = page.text.split_once("export const agentx").ok_or_else(|| fail("it has no `agentx`"))?;
-    let json = json.trim_start().trim_start_matches('=').trim().trim_end_matches(';').trim();
-    let value = lock::parse_json(json).map_err(|why| fail(&why))?;
-    let mut cells = Vec::new();
-    collect_agentx(&value, hardware, &page.text, &mut cells);
-    if cells.is_empty() && !json.is_empty() && page.text.to_lowercase().contains(&format!("\"{hardware}\"")) {
-        return Err(fail("its entries are written in a way that is not understood"));
-    }
-    Ok(cells)
-}
-
-/// Takes every entry that has a config key, a GPU and arguments in full.
-fn collect_agentx(value: &Json, hardware: &str, text: &str, into: &mut Vec<Cell>) {
-    match value {
-        Json::Array(items) => items.iter().for_each(|item| collect_agentx(item, hardware, text, into)),
-        Json::Object(map) => {
-            let gpu = ["hw", "hardware", "sku"].iter().find_map(|key| map.get(*key)).and_then(Json::as_str);
-            if let (Some(key), Some(args), Some(gpu)) =
-                (map.get("configKey").and_then(Json::as_str), map.get("args").and_then(Json::as_array), gpu)
-                && gpu.eq_ignore_ascii_case(hardware)
-            {
-                let word = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                let words =
-                    args.iter().flat_map(|arg| arg.as_array().cloned().unwrap_or_else(|| vec![arg.clone()]));
-                let argv = ["sglang".to_owned(), "serve".to_owned()]
-                    .into_iter()
-                    .chain(words.map(|value| word(&value)));
-                let env = map.get("env").and_then(Json::as_object).into_iter().flatten();
-                into.push(Cell {
-                    selection: [("configKey".to_owned(), Json::from(key))].into_iter().collect(),
-                    hardware: Some(hardware.to_owned()),
-                    argv: argv.collect(),
-                    env: env.map(|(name, value)| (name.clone(), word(value))).collect(),
-                    image: map.get("image").and_then(Json::as_str).map(str::to_owned),
-                    line: line_of(text, key).max(1),
-                    class: Class::Circular,
-                });
-                return;
-            }
-            map.values().for_each(|item| collect_agentx(item, hardware, text, into));
-        }
-        _ => {}
-    }
 }
 
 /// Returns the checkpoint that a command names.

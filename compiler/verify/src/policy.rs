@@ -165,6 +165,8 @@ pub struct Resolved {
 pub struct ProfilePolicy {
     #[serde(default)]
     about: String,
+    #[serde(default)]
+    source: String,
     /// The profile that is used unless another is asked for.
     pub default: String,
     /// Profiles by name.

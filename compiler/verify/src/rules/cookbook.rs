@@ -74,6 +74,9 @@ fn judge_gpu(
         }
     }
     let all_points: Vec<String> = points(subject, plans);
+    // Upstream publishes commands of one node, and asks no more of a recipe.
+    let published = policy.profiles.published.iter().any(|name| name == subject.engine.name())
+        && plans.iter().any(|plan| claim::is_one_node(plan));
     let mut verdicts: Vec<Verdict> = unreadable
         .iter()
         // A page that cannot be read matters only where no other page speaks of the model.
@@ -95,7 +98,7 @@ fn judge_gpu(
         );
         let mut found = verdict(subject, COOKBOOK_MATCH, Outcome::Silent, message);
         found.points = all_points;
-        found.advisory = !policy.profiles.published.iter().any(|name| name == subject.engine.name());
+        found.advisory = !published;
         verdicts.push(found);
     }
     if candidates.is_empty() {
@@ -110,9 +113,11 @@ fn judge_gpu(
         lane.facets.iter().all(|facet| facet.weight != Some(Weight::Parallelism) || facet.verdict.holds())
     });
     let demand_lanes = profile.parallelism == Lanes::Everywhere || !somewhere;
-    let shown =
-        lanes.into_iter().map(|lane| lane_verdict(subject, gpu, lane, &candidates, profile, demand_lanes));
-    verdicts.extend(shown);
+    for lane in lanes {
+        let mut found = lane_verdict(subject, gpu, lane, &candidates, profile, demand_lanes);
+        found.advisory = found.verdict == Outcome::Silent && !published;
+        verdicts.push(found);
+    }
     verdicts
 }
 
