@@ -431,6 +431,26 @@ fn a_signal_ends_everything_and_leaves_evidence() {
     }
 }
 
+/// A signal between the start of a process and the note of its id must not leave the process behind.
+#[test]
+fn a_signal_that_comes_with_the_start_of_a_process_leaves_nothing() {
+    let bench = Bench::with_stubs();
+    let mut case = plans::direct(&bench.text("workspace"), port());
+    case.client().argv.push("sleep=60".into());
+    // The moment is short, so it is drawn out.
+    let note = "  process_pids+=(\"$!\")\n";
+    let text = case.script().text;
+    assert!(text.contains(note));
+    let slow = text.replace(note, &format!("  [[ ${{argv[0]}} != client ]] || sleep 2\n{note}"));
+    let mut child = bench.command(&slow).stderr(Stdio::piped()).spawn().unwrap();
+    bench.wait_for("record/client.0.argv", &mut child);
+    let pid = child.id().to_string();
+    assert!(bench.plain("bash").args(["-c", &format!("kill -TERM {pid}")]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(143), "{}", said(&output));
+    bench.nothing_runs();
+}
+
 #[test]
 fn runs_that_start_together_import_an_image_once() {
     let bench = Bench::with_stubs();

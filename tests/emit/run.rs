@@ -171,7 +171,7 @@ impl Bench {
             if alive.is_empty() {
                 return;
             }
-            assert!(begun.elapsed() < Duration::from_secs(5), "still running: {alive:?}");
+            assert!(begun.elapsed() < Duration::from_secs(20), "still running: {alive:?}");
             std::thread::sleep(Duration::from_millis(50));
         }
     }

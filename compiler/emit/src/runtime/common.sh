@@ -16,6 +16,32 @@ need() {
   done
 }
 
+# A signal ends the run, but not between the start of a process and the note of its id: what is
+# not noted would be left behind. `hold_signals` has them wait for `take_signals`.
+on_signal() {
+  if [[ -n $held ]]; then
+    caught=$1
+  else
+    # A second one must not cut short what the first one began.
+    trap '' INT TERM HUP
+    stopped=signal
+    exit "$1"
+  fi
+}
+
+hold_signals() { held=yes; }
+
+take_signals() {
+  held=''
+  [[ -z $caught ]] || on_signal "$caught"
+}
+
+trap_signals() {
+  trap 'on_signal 130' INT
+  trap 'on_signal 143' TERM
+  trap 'on_signal 129' HUP
+}
+
 # pause SECONDS: sleeps, and wakes for a signal at once, which a plain sleep would not.
 pause() {
   sleep "$1" &
@@ -26,10 +52,12 @@ pause() {
 # the wait at once, and `dismiss` the group.
 attend() {
   local status=0
+  hold_signals
   set -m
   "$@" </dev/null &
   attended=$!
   set +m
+  take_signals
   wait "$attended" || status=$?
   attended=''
   return "$status"

@@ -1,9 +1,9 @@
 # --- The part on the machine that submits --------------------------------------------------------
 
 host_exit() {
-  local code=$?
-  trap - EXIT
+  local code=$? held=yes
   trap '' INT TERM HUP
+  trap - EXIT
   set +e
   release "$code"
   if [[ ! -e $evidence_path ]]; then
@@ -24,8 +24,10 @@ host_exit() {
 # the part in the container and no second file must be visible there.
 step() {
   local status=0
+  hold_signals
   "$@" <"$script" &
   step_pid=$!
+  take_signals
   wait "$step_pid" || status=$?
   step_pid=
   return "$status"
@@ -44,7 +46,5 @@ host_begin() {
   mkdir -p -- "$host_log_directory" || stop log-unwritable 5 "$host_log_directory cannot be made"
   rm -f -- "$evidence_path" "$host_log_directory/$stem.start"
   trap host_exit EXIT
-  trap 'stopped=signal; exit 130' INT
-  trap 'stopped=signal; exit 143' TERM
-  trap 'stopped=signal; exit 129' HUP
+  trap_signals
 }

@@ -35,9 +35,9 @@ write_file() {
 }
 
 inside_exit() {
-  local code=$?
-  trap - EXIT
+  local code=$? held=yes
   trap '' INT TERM HUP
+  trap - EXIT
   set +e
   stop_processes
   write_evidence "$code"
@@ -51,9 +51,7 @@ inside() {
   log_directory=$hole_logdir
   mkdir -p -- "$log_directory"
   trap inside_exit EXIT
-  trap 'stopped=signal; exit 130' INT
-  trap 'stopped=signal; exit 143' TERM
-  trap 'stopped=signal; exit 129' HUP
+  trap_signals
   image_variables
   image_provenance
   job_holes

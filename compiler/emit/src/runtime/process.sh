@@ -56,10 +56,12 @@ start() {
   json_string "$log"
   text+=',"log":'$REPLY
   process_texts+=("$text")
+  hold_signals
   set -m
   env "${environment[@]}" "${argv[@]}" >"$log" 2>&1 </dev/null &
   process_pids+=("$!")
   set +m
+  take_signals
   started=$((${#process_pids[@]} - 1))
   say "$1 started; its log is $log"
 }
@@ -114,10 +116,12 @@ run_finish() {
   start "$1" "$2" no
   index=$started
   # What it says is shown as it says it, and is in its log as well.
+  hold_signals
   set -m
   tail -n +1 -f -s 0.2 "--pid=${process_pids[index]}" -- "$log_directory/$stem.$1.log" </dev/null &
   helpers+=("$!")
   set +m
+  take_signals
   begun=$SECONDS
   while running "$index"; do
     watch "$index"

@@ -8,8 +8,10 @@ allocate() {
   local status=0
   allocation_log=$(mktemp)
   say 'asking for a node'
+  hold_signals
   "$@" </dev/null 2>"$allocation_log" &
   step_pid=$!
+  take_signals
   wait "$step_pid" || status=$?
   step_pid=
   cat -- "$allocation_log" >&2
