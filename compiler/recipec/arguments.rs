@@ -474,6 +474,9 @@ pub(crate) struct AuditCheckpoint {
     /// How many files to read at a time; as many as there are cores by default
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
+    /// Do not read again what has not changed since it was read, as noted in this file; it is made
+    #[arg(long, value_name = "FILE", conflicts_with = "fast")]
+    pub(crate) remember: Option<PathBuf>,
 }
 
 /// Say what a finding means and what to do, with examples

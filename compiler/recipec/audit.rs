@@ -1,6 +1,8 @@
 //! `recipec audit`: what was served and measured, beside the lock.
 
 mod checkpoint;
+mod documents;
+mod told;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -58,26 +60,53 @@ fn read_lock(path: &Path) -> Result<(Lock, Root), Diagnostics> {
 fn checkpoints(lock: &Lock, root: &Root) -> Result<Vec<Pinned>, Diagnostics> {
     let mut lists: BTreeMap<Digest, Vec<File>> = BTreeMap::new();
     let mut all = Vec::new();
-    for entry in lock.pins.values() {
-        let Entry::Pinned { want: Want::Checkpoint { repository, .. }, pin: Pin::Checkpoint(snapshot) } =
-            entry
-        else {
-            continue;
-        };
-        let digest = &snapshot.files;
-        let files = match lists.get(digest) {
+    for (repository, snapshot) in snapshots(lock) {
+        let files = match lists.get(&snapshot.files) {
             Some(files) => files.clone(),
             None => {
-                let path = ::lock::files::path(digest);
-                let bytes = root
-                    .bytes(&path, LOCK_LIMIT)
-                    .map_err(|error| Diagnostics::from_iter([crate::workspace::unreadable(&path, &error)]))?;
-                let files = ::lock::files::read(digest, &String::from_utf8_lossy(&bytes))?;
-                lists.insert(digest.clone(), files.clone());
+                let files = list(root, &snapshot.files)?;
+                lists.insert(snapshot.files.clone(), files.clone());
                 files
             }
         };
         all.push(Pinned { repository: repository.clone(), snapshot: snapshot.clone(), files });
     }
     Ok(all)
+}
+
+fn snapshots(lock: &Lock) -> impl Iterator<Item = (&String, &Snapshot)> {
+    lock.pins.values().filter_map(|entry| match entry {
+        Entry::Pinned { want: Want::Checkpoint { repository, .. }, pin: Pin::Checkpoint(snapshot) } => {
+            Some((repository, snapshot))
+        }
+        _ => None,
+    })
+}
+
+fn list(root: &Root, digest: &Digest) -> Result<Vec<File>, Diagnostics> {
+    let path = ::lock::files::path(digest);
+    let bytes = root
+        .bytes(&path, LOCK_LIMIT)
+        .map_err(|error| Diagnostics::from_iter([crate::workspace::unreadable(&path, &error)]))?;
+    ::lock::files::read(digest, &String::from_utf8_lossy(&bytes))
+}
+
+/// Returns every checkpoint that a lock of the root pins. Locks that cannot be read are left out: they are
+/// asked what a folder is that is not what it should be, and the verdict stands without them.
+fn every_checkpoint(root: &Root) -> Vec<Pinned> {
+    let mut all: BTreeMap<(String, String), Pinned> = BTreeMap::new();
+    for path in root.walk("lockfiles", ".lock.json").unwrap_or_default() {
+        let Ok(bytes) = root.bytes(&path, LOCK_LIMIT) else { continue };
+        let Ok(lock) = Lock::read(&path, &String::from_utf8_lossy(&bytes)) else { continue };
+        for (repository, snapshot) in snapshots(&lock) {
+            let name = (repository.clone(), snapshot.commit.clone());
+            if let (false, Ok(files)) = (all.contains_key(&name), list(root, &snapshot.files)) {
+                all.insert(
+                    name,
+                    Pinned { repository: repository.clone(), snapshot: snapshot.clone(), files },
+                );
+            }
+        }
+    }
+    all.into_values().collect()
 }

@@ -8,13 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use lock::pin::File;
 use serde_json::{Map, Value, json};
 
+use crate::found::{Found, State, Whole, is_weights};
 use crate::survey::{Survey, What};
 
 /// The most bytes of a file that may be a pointer in place of weights.
 pub const POINTER_LIMIT: u64 = 1024;
 
-/// File names that loaders take weights from.
-const WEIGHTS: &[&str] = &[".safetensors", ".bin", ".pt", ".pth", ".gguf", ".ckpt"];
+/// What is said of a file without a byte on the disk.
+const HOLES: &str = "it takes no room on the disk: all holes";
 
 /// What the lock says of a checkpoint.
 #[derive(Clone, Copy, Debug)]
@@ -25,91 +26,6 @@ pub struct Wanted<'a> {
     pub commit: &'a str,
     /// Its files.
     pub files: &'a [File],
-}
-
-/// What one file is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum State {
-    /// As locked, as far as was looked.
-    Ok,
-    /// Not there.
-    Missing,
-    /// Of another size.
-    Size,
-    /// Of the size, with other content.
-    Hash,
-    /// A pointer of large-file storage in place of the content.
-    Pointer,
-    /// A download that did not end.
-    Partial,
-    /// Weights that the lock does not have, which a loader may take.
-    Extra,
-    /// A link that leads nowhere.
-    Dangling,
-    /// Something that could not be read.
-    Unreadable,
-}
-
-impl State {
-    /// Returns the word for it.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Missing => "missing",
-            Self::Size => "size",
-            Self::Hash => "hash",
-            Self::Pointer => "pointer",
-            Self::Partial => "partial",
-            Self::Extra => "extra",
-            Self::Dangling => "dangling",
-            Self::Unreadable => "unreadable",
-        }
-    }
-}
-
-/// What was found of one file.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Found {
-    /// Path below the checkpoint's folder.
-    pub path: String,
-    /// What it is.
-    pub state: State,
-    /// What the lock says: a size, or a digest.
-    pub want: Option<String>,
-    /// What is there.
-    pub got: Option<String>,
-    /// What else is worth knowing, in a phrase.
-    pub note: Option<String>,
-}
-
-/// What a whole checkpoint is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Whole {
-    /// Every file is there and as locked.
-    Complete,
-    /// A download is still running.
-    InProgress,
-    /// Something is missing or has not arrived.
-    Incomplete,
-    /// Something is there that is not what the lock says.
-    Different,
-    /// Something could not be read, and the rest is right.
-    Unreadable,
-}
-
-impl Whole {
-    /// Returns the word for it.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::InProgress => "in-progress",
-            Self::Incomplete => "incomplete",
-            Self::Different => "different",
-            Self::Unreadable => "unreadable",
-        }
-    }
 }
 
 /// What an audit of a checkpoint found.
@@ -123,8 +39,23 @@ pub struct Report {
     pub files: Vec<Found>,
     /// Which pinned checkpoint it really is: repository and commit.
     pub is: Option<(String, String)>,
+    /// Who says that it is that: the content, or the notes of the hub's client.
+    pub said_by: SaidBy,
     /// Bytes of which the content was looked at.
     pub hashed: u64,
+    /// How many files were not read again, since they have not changed since they were.
+    pub remembered: u64,
+    /// What else is worth knowing of the whole, in phrases.
+    pub notes: Vec<String>,
+}
+
+/// Who says which checkpoint it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SaidBy {
+    /// The files themselves: every one of them has the size, and as far as it was read the content.
+    Content,
+    /// The hub's client, in the names and notes that it keeps; nothing was proven.
+    Client,
 }
 
 /// Compares names and sizes.
@@ -143,8 +74,7 @@ pub fn compare(wanted: &Wanted<'_>, survey: &Survey) -> Report {
         note: Some(note.to_owned()).filter(|note| !note.is_empty()),
     };
     for entry in &survey.entries {
-        let weights = WEIGHTS.iter().any(|ending| entry.path.to_ascii_lowercase().ends_with(ending));
-        if weights && !locked.contains(entry.path.as_str()) {
+        if is_weights(&entry.path) && !locked.contains(entry.path.as_str()) {
             let got = match &entry.what {
                 What::File { size, .. } => Some(size.to_string()),
                 _ => None,
@@ -165,8 +95,27 @@ pub fn compare(wanted: &Wanted<'_>, survey: &Survey) -> Report {
         commit: wanted.commit.to_owned(),
         files,
         is: None,
+        said_by: SaidBy::Content,
         hashed: 0,
+        remembered: 0,
+        notes: notes(wanted, survey),
     }
+}
+
+/// What is worth knowing of the whole, beside its files.
+fn notes(wanted: &Wanted<'_>, survey: &Survey) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(other) = &survey.other {
+        notes.push(format!("the cache has no snapshot {}; {other} was looked at", wanted.commit));
+    }
+    if let Some(main) = survey.main.as_ref().filter(|main| *main != wanted.commit) {
+        notes.push(format!("`main` is {main} in the cache: whoever names no revision is served that"));
+    }
+    let listed = survey.entries.iter().filter(|entry| is_weights(&entry.path)).count() as u64;
+    if survey.strays > listed {
+        notes.push(format!("{} weights lie beside the locked ones", survey.strays));
+    }
+    notes
 }
 
 fn beside(file: &File, what: Option<&What>) -> Found {
@@ -183,9 +132,10 @@ fn beside(file: &File, what: Option<&What>) -> Found {
             found.got = Some(size.to_string());
             if *size != file.size {
                 found.state = State::Size;
-                found.note = (*size < file.size).then(|| "cut short".to_owned());
+                // A shorter text is another text; only what is large arrives in parts.
+                found.note = (*size < file.size && file.sha256.is_some()).then(|| "cut short".to_owned());
             } else if *held == 0 && *size > 0 {
-                found.note = Some("it takes no room on the disk: all holes".to_owned());
+                found.note = Some(HOLES.to_owned());
             } else if let Some(outside) = outside {
                 found.note = Some(format!("a link leads out of the cache, to {outside}"));
             }
@@ -213,10 +163,10 @@ pub struct Content {
     pub sha256: String,
     /// Git blob id, where it was asked for.
     pub blob: Option<String>,
-    /// Git blob id of the content with line feeds in place of carriage return and line feed.
-    pub plain_blob: Option<String>,
-    /// Bytes read.
+    /// Bytes that it has.
     pub bytes: u64,
+    /// It was read earlier and has not changed since.
+    pub remembered: bool,
 }
 
 impl Report {
@@ -229,6 +179,16 @@ impl Report {
             .map(|found| found.path.as_str())
             .collect();
         wanted.files.iter().filter(|file| open.contains(file.path.as_str())).collect()
+    }
+
+    /// Calls files that take no room on the disk unread, where nobody will read them: they are holes, which
+    /// a download that reserves its space leaves, or were moved to slower storage.
+    pub fn doubt_holes(&mut self) {
+        for found in self.files.iter_mut().filter(|found| found.state == State::Ok) {
+            if found.note.as_deref() == Some(HOLES) && is_weights(&found.path) {
+                found.state = State::Unreadable;
+            }
+        }
     }
 
     /// Returns the paths of small files of the wrong size, which may be pointers.
@@ -275,6 +235,7 @@ impl Report {
             }
         };
         self.hashed = self.hashed.saturating_add(content.bytes);
+        self.remembered += u64::from(content.remembered);
         let (want, got) = match (&file.sha256, &file.blob) {
             (Some(digest), _) => (format!("sha256:{}", digest.hex()), format!("sha256:{}", content.sha256)),
             (None, Some(blob)) => {
@@ -295,14 +256,27 @@ impl Report {
             other.sha256.as_ref().is_some_and(|digest| digest.hex() == content.sha256)
                 || other.blob.is_some() && other.blob == content.blob
         });
-        let line_ends = file.blob.is_some() && file.blob == content.plain_blob;
-        found.note = if line_ends {
-            Some("only its line ends differ: CRLF in place of LF".to_owned())
-        } else if let Some(other) = other {
-            Some(format!("it is the content of {}", other.path))
-        } else {
-            found.note.take()
-        };
+        if let Some(other) = other {
+            found.note = Some(format!("it is the content of {}", other.path));
+        }
+    }
+
+    /// Adds to what is worth knowing of a file that is not as locked.
+    pub fn add_note(&mut self, path: &str, note: &str) {
+        let found = self.files.iter_mut().find(|found| found.path == path && found.state != State::Ok);
+        if let Some(found) = found {
+            found.note = Some(match found.note.take() {
+                Some(before) => format!("{before}; {note}"),
+                None => note.to_owned(),
+            });
+        }
+    }
+
+    /// Takes what a file would be with line feeds in place of carriage return and line feed.
+    pub fn without_returns(&mut self, file: &File, blob: &str) {
+        if file.blob.as_deref() == Some(blob) {
+            self.add_note(&file.path, "only its line ends differ: CRLF in place of LF");
+        }
     }
 
     /// Returns the locked files that have the locked content, as far as was looked.
@@ -359,13 +333,14 @@ impl Report {
         };
         let other = others.iter().find(|other| !other.files.is_empty() && other.files.iter().all(fits));
         self.is = other.map(|other| (other.repository.to_owned(), other.commit.to_owned()));
-        // The hub's client notes the commit of each file that it put into a plain folder.
+        // The hub's client names a snapshot after its commit, and notes the commit of each file that it
+        // put into a plain folder.
         let commits: BTreeSet<&str> = survey.noted.iter().map(|(_, commit)| commit.as_str()).collect();
-        if self.is.is_none()
-            && let [commit] = commits.iter().copied().collect::<Vec<_>>().as_slice()
-            && *commit != self.commit
-        {
-            self.is = Some((self.repository.clone(), (*commit).to_owned()));
+        let noted = commits.first().copied().filter(|_| commits.len() == 1);
+        let said = survey.other.as_deref().or(noted).filter(|commit| *commit != self.commit);
+        if let (None, Some(commit)) = (&self.is, said) {
+            self.is = Some((self.repository.clone(), commit.to_owned()));
+            self.said_by = SaidBy::Client;
         }
     }
 
@@ -393,8 +368,14 @@ impl Report {
             "state": self.whole().word(),
             "wants": { "repo": self.repository, "commit": self.commit },
             "is": is,
+            "is_said_by": is.as_ref().map(|_| match self.said_by {
+                SaidBy::Content => "content",
+                SaidBy::Client => "client",
+            }),
             "files": files,
             "hashed_bytes": self.hashed,
+            "remembered": self.remembered,
+            "notes": self.notes,
         });
         fields.as_object().cloned().unwrap_or_default()
     }

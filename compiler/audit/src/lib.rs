@@ -5,4 +5,6 @@
 //! something else, or a client that says that it is done.
 
 pub mod checkpoint;
+pub mod found;
+pub mod shards;
 pub mod survey;

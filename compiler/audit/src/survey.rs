@@ -3,14 +3,22 @@
 /// What a folder of a checkpoint holds.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Survey {
-    /// Everything in it but folders, in the order of paths.
+    /// The locked names that are there and weights beside them, in the order of paths.
     pub entries: Vec<Entry>,
+    /// How many weights lie beside the locked ones; of very many not all are among the entries.
+    pub strays: u64,
+    /// How many other files lie there, which no loader takes for weights.
+    pub beside: u64,
     /// Downloads that did not end: files that the hub's client renames once they are whole.
     pub partial: Vec<Partial>,
     /// Commits that the hub's client noted beside the files of a plain folder, by path.
     pub noted: Vec<(String, String)>,
     /// Why something could not be listed; what lies there is not known.
     pub unread: Vec<(String, String)>,
+    /// The commit that a hub cache has, and that was looked at, in place of the wanted one.
+    pub other: Option<String>,
+    /// The commit that `main` is in a hub cache.
+    pub main: Option<String>,
 }
 
 /// Something in a folder.

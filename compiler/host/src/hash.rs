@@ -4,94 +4,198 @@
 //! waiting for a read, and in taking several files. Memory is not mapped: a network file system that
 //! fails turns a mapped read into a signal that kills the process.
 
+use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use lock::Digest;
-use rayon::prelude::*;
+use sha1::Sha1;
 use sha2::{Digest as _, Sha256};
 
-/// Bytes of one read.
-const PIECE: usize = 1 << 20;
-/// Pieces on their way between the reader and the hasher.
-const PIECES: usize = 4;
+use crate::stamp::{Stamp, open};
 
-/// What hashing one file gave.
-#[derive(Debug)]
-pub struct Hashed {
-    /// The file.
+/// Bytes of one read, where few files are read at a time.
+const PIECE: usize = 1 << 20;
+/// Pieces on their way between a reader and its hasher.
+const PIECES: usize = 4;
+/// Bytes of all pieces together, however many files are read at a time.
+const MEMORY: usize = 32 << 20;
+/// The most files at a time: more do not make storage faster.
+const JOBS: usize = 128;
+
+/// A file to hash.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Task {
+    /// Where it is.
     pub path: PathBuf,
-    /// sha256 and number of bytes read; or why it could not be read, which says nothing about its
-    /// content.
-    pub outcome: io::Result<(Digest, u64)>,
+    /// Whether its git blob id is wanted as well.
+    pub blob: bool,
 }
 
-/// Hashes files, several at a time and the largest first; the result has the order given.
-/// `progress` is told of every piece read.
-pub fn files(paths: &[PathBuf], progress: &(dyn Fn(u64) + Sync)) -> Vec<Hashed> {
-    let size = |path: &PathBuf| fs_err::metadata(path).map_or(0, |found| found.len());
-    let mut order: Vec<(usize, &PathBuf, u64)> =
-        paths.iter().enumerate().map(|(at, path)| (at, path, size(path))).collect();
-    order.sort_by_key(|&(at, _, size)| (std::cmp::Reverse(size), at));
-    let mut hashed: Vec<(usize, Hashed)> = order
-        .par_iter()
-        .with_max_len(1)
-        .map(|&(at, path, _)| (at, Hashed { path: path.clone(), outcome: file(path, progress) }))
-        .collect();
-    hashed.sort_by_key(|&(at, _)| at);
-    hashed.into_iter().map(|(_, hashed)| hashed).collect()
+/// What hashing one file gave.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hashed {
+    /// Of its content.
+    pub sha256: Digest,
+    /// Git blob id, where it was wanted.
+    pub blob: Option<String>,
+    /// What the file system said of it, before and after.
+    pub stamp: Stamp,
+}
+
+/// Why a file has no digest. None of these says anything of its content.
+#[derive(thiserror::Error, Debug)]
+pub enum Unread {
+    /// As the system says.
+    #[error("{0}")]
+    System(#[from] io::Error),
+    /// A network file system lost it, and lost it again when it was opened anew.
+    #[error("stale file handle, also when it was opened anew: the network file system has lost it")]
+    Stale,
+    /// It ended before its size, which is as it was.
+    #[error("short read: it ended after {got} of {size} bytes")]
+    Short {
+        /// Bytes read.
+        got: u64,
+        /// Bytes that it says it has.
+        size: u64,
+    },
+    /// It lost bytes.
+    #[error("it became shorter while it was read: {now} of {size} bytes are left")]
+    Shrank {
+        /// Bytes that it has now.
+        now: u64,
+        /// Bytes that it had.
+        size: u64,
+    },
+    /// It got more bytes.
+    #[error("it grew while it was read: it had {size} bytes")]
+    Grew {
+        /// Bytes that it had.
+        size: u64,
+    },
+    /// It was written, or another file took its place.
+    #[error("it changed while it was read")]
+    Changed,
+}
+
+/// Hashes files, `jobs` at a time (0: one on each core) and the largest first; the result has the order
+/// given. `progress` is told of every piece read, `done` of every file hashed, as soon as it is.
+pub fn files(
+    tasks: &[Task],
+    jobs: usize,
+    progress: &(dyn Fn(u64) + Sync),
+    done: &(dyn Fn(&Task, &Hashed) + Sync),
+) -> Vec<Result<Hashed, Unread>> {
+    let size = |task: &Task| fs_err::metadata(&task.path).map_or(0, |found| found.len());
+    let mut order: Vec<(usize, u64)> = tasks.iter().map(size).enumerate().collect();
+    order.sort_by_key(|&(at, size)| (std::cmp::Reverse(size), at));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let jobs = if jobs == 0 { cores } else { jobs }.min(JOBS).min(tasks.len()).max(1);
+    let piece = (MEMORY / PIECES / jobs).min(PIECE);
+    let next = AtomicUsize::new(0);
+    let results: Vec<Mutex<Option<Result<Hashed, Unread>>>> =
+        tasks.iter().map(|_| Mutex::new(None)).collect();
+    let work = || {
+        while let Some(&(at, _)) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let (Some(task), Some(place)) = (tasks.get(at), results.get(at)) else { continue };
+            let outcome = file(task, piece, progress);
+            if let Ok(hashed) = &outcome {
+                done(task, hashed);
+            }
+            if let Ok(mut place) = place.lock() {
+                *place = Some(outcome);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..jobs {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let outcome = |place: Mutex<Option<_>>| place.into_inner().ok().flatten();
+    results.into_iter().map(|place| outcome(place).unwrap_or(Err(Unread::Changed))).collect()
 }
 
 /// Hashes one file. A read that fails because a network file system lost the file is tried once
 /// more from the beginning.
-///
-/// # Errors
-/// As the system says.
-pub fn file(path: &Path, progress: &(dyn Fn(u64) + Sync)) -> io::Result<(Digest, u64)> {
-    match hash(path, progress) {
-        Err(error) if error.kind() == io::ErrorKind::StaleNetworkFileHandle => hash(path, &|_| ()),
+fn file(task: &Task, piece: usize, progress: &(dyn Fn(u64) + Sync)) -> Result<Hashed, Unread> {
+    let stale = |found: &Unread| matches!(found, Unread::System(error) if error.kind() == io::ErrorKind::StaleNetworkFileHandle);
+    match hash(task, piece, progress) {
+        Err(found) if stale(&found) => match hash(task, piece, &|_| ()) {
+            Err(found) if stale(&found) => Err(Unread::Stale),
+            outcome => outcome,
+        },
         outcome => outcome,
     }
 }
 
-fn hash(path: &Path, progress: &(dyn Fn(u64) + Sync)) -> io::Result<(Digest, u64)> {
-    let mut file = fs_err::File::open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            format!("`{}` is no regular file", path.display()),
-        ));
-    }
-    // A small file is not worth a thread.
-    if file.metadata()?.len() <= PIECE as u64 {
-        let mut bytes = Vec::new();
-        file.take(2 * PIECE as u64).read_to_end(&mut bytes)?;
+fn hash(task: &Task, piece: usize, progress: &(dyn Fn(u64) + Sync)) -> Result<Hashed, Unread> {
+    let file = open(&task.path)?;
+    let stamp = Stamp::of(&file.metadata()?);
+    let mut sums = Sums::new(task.blob, stamp.size);
+    let mut got = 0_u64;
+    let mut take = |bytes: &[u8]| {
+        sums.update(bytes);
+        got += bytes.len() as u64;
         progress(bytes.len() as u64);
-        return Ok((Digest::of(&bytes), bytes.len() as u64));
+    };
+    // A byte more than it says is too many already: a file that is written as fast as it is read would
+    // never end.
+    pieces(&file, stamp.size.saturating_add(1), piece, &mut take)?;
+    let after = Stamp::of(&file.metadata()?);
+    if after.size < stamp.size {
+        return Err(Unread::Shrank { now: after.size, size: stamp.size });
+    }
+    if got > stamp.size || after.size > stamp.size {
+        return Err(Unread::Grew { size: stamp.size });
+    }
+    if after != stamp || Stamp::of(&fs_err::metadata(&task.path)?) != stamp {
+        return Err(Unread::Changed);
+    }
+    if got < stamp.size {
+        return Err(Unread::Short { got, size: stamp.size });
+    }
+    let (sha256, blob) = sums.finish();
+    Ok(Hashed { sha256, blob, stamp })
+}
+
+/// Gives `take` what a file holds, at most `limit` bytes.
+fn pieces(file: &File, limit: u64, piece: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    let mut file = file.take(limit);
+    // A small file is not worth a thread.
+    if limit <= piece as u64 {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        take(&bytes);
+        return Ok(());
     }
     let (full, filled) = sync_channel::<io::Result<(Vec<u8>, usize)>>(PIECES);
     let (empty, spare) = sync_channel::<Vec<u8>>(PIECES);
     for _ in 0..PIECES {
-        let _ = empty.send(vec![0; PIECE]);
+        let _ = empty.send(vec![0; piece]);
     }
     std::thread::scope(|scope| {
         scope.spawn(move || read(&mut file, &spare, &full));
-        let mut hasher = Sha256::new();
-        let mut total = 0_u64;
         for piece in filled {
             let (buffer, length) = piece?;
-            hasher.update(buffer.get(..length).unwrap_or(&buffer));
-            total += length as u64;
-            progress(length as u64);
+            take(buffer.get(..length).unwrap_or(&buffer));
             let _ = empty.send(buffer);
         }
-        Ok((Digest::from_bytes(&hasher.finalize()), total))
+        Ok(())
     })
 }
 
 /// Reads until the end, into buffers that come back from the hasher.
-fn read(file: &mut fs_err::File, spare: &Receiver<Vec<u8>>, full: &SyncSender<io::Result<(Vec<u8>, usize)>>) {
+fn read(
+    file: &mut io::Take<&File>,
+    spare: &Receiver<Vec<u8>>,
+    full: &SyncSender<io::Result<(Vec<u8>, usize)>>,
+) {
     while let Ok(mut buffer) = spare.recv() {
         let piece = match file.read(&mut buffer) {
             Ok(0) => return,
@@ -106,29 +210,116 @@ fn read(file: &mut fs_err::File, spare: &Receiver<Vec<u8>>, full: &SyncSender<io
     }
 }
 
+/// The digests that are being made.
+struct Sums {
+    sha256: Sha256,
+    blob: Option<Sha1>,
+}
+
+impl Sums {
+    fn new(blob: bool, size: u64) -> Self {
+        let blob = blob.then(|| Sha1::new().chain_update(format!("blob {size}\0")));
+        Self { sha256: Sha256::new(), blob }
+    }
+
+    fn update(&mut self, bytes: &[u8]) {
+        self.sha256.update(bytes);
+        if let Some(blob) = &mut self.blob {
+            blob.update(bytes);
+        }
+    }
+
+    fn finish(self) -> (Digest, Option<String>) {
+        let hex = |blob: Sha1| blob.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        (Digest::from_bytes(&self.sha256.finalize()), self.blob.map(hex))
+    }
+}
+
+/// Returns the beginning of a file as text; bytes that are none are replaced.
+///
+/// # Errors
+/// As the system says; also if it is no regular file.
+pub fn head(path: &Path, limit: u64) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    open(path)?.take(limit).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn task(path: PathBuf) -> Task {
+        Task { path, blob: true }
+    }
+
     #[test]
-    fn long_and_short_files_have_the_digest_of_their_bytes() {
+    fn long_and_short_files_have_the_digests_of_their_bytes() {
         let folder = tempfile::tempdir().unwrap();
-        let mut paths = Vec::new();
+        let mut tasks = Vec::new();
+        let mut want = Vec::new();
         for (name, size) in [("empty", 0), ("short", 10), ("piece", PIECE), ("long", 7 * PIECE + 3)] {
             let bytes: Vec<u8> = (0..size).map(|at| (at % 251) as u8).collect();
             let path = folder.path().join(name);
             fs_err::write(&path, &bytes).unwrap();
-            assert_eq!(file(&path, &|_| ()).unwrap(), (Digest::of(&bytes), size as u64), "{name}");
-            paths.push(path);
+            tasks.push(task(path));
+            want.push((Digest::of(&bytes), Some(upstream::git_blob_id(&bytes))));
         }
-        paths.push(folder.path().join("absent"));
-        let seen = std::sync::atomic::AtomicU64::new(0);
-        let hashed = files(&paths, &|bytes| {
-            seen.fetch_add(bytes, std::sync::atomic::Ordering::Relaxed);
+        tasks.push(task(folder.path().join("absent")));
+        for jobs in [0, 1, 3, 1000] {
+            let seen = std::sync::atomic::AtomicU64::new(0);
+            let done = AtomicUsize::new(0);
+            let hashed = files(
+                &tasks,
+                jobs,
+                &|bytes| {
+                    seen.fetch_add(bytes, Ordering::Relaxed);
+                },
+                &|_, _| {
+                    done.fetch_add(1, Ordering::Relaxed);
+                },
+            );
+            let got: Vec<_> =
+                hashed.iter().flatten().map(|one| (one.sha256.clone(), one.blob.clone())).collect();
+            assert_eq!(got, want, "{jobs} jobs");
+            assert!(hashed[4].is_err());
+            assert_eq!((seen.into_inner(), done.into_inner()), ((8 * PIECE + 13) as u64, 4));
+        }
+    }
+
+    #[test]
+    fn a_pipe_in_place_of_a_file_is_refused_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let found = file(&task(path), PIECE, &|_| ()).unwrap_err();
+        assert_eq!(found.to_string(), "no regular file");
+    }
+
+    #[test]
+    fn a_file_that_changes_while_it_is_read_has_no_digest() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let change = |what: &(dyn Fn() + Sync)| {
+            fs_err::write(&path, vec![1_u8; 6 * PIECE]).unwrap();
+            // Older kernels count time in ticks of some milliseconds.
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            let first = std::sync::Once::new();
+            file(&task(path.clone()), PIECE, &|_| first.call_once(what)).unwrap_err()
+        };
+        let handle = || File::options().write(true).open(&path).unwrap();
+        let found = change(&|| handle().set_len(3 * PIECE as u64).unwrap());
+        assert!(matches!(found, Unread::Shrank { .. }), "{found}");
+        let found = change(&|| handle().set_len(1 << 40).unwrap());
+        assert!(matches!(found, Unread::Grew { .. }), "{found}");
+        let found = change(&|| std::io::Write::write_all(&mut handle(), b"x").unwrap());
+        assert!(matches!(found, Unread::Changed), "{found}");
+        let other = folder.path().join("other");
+        let found = change(&|| {
+            fs_err::copy(&path, &other).unwrap();
+            fs_err::rename(&other, &path).unwrap();
         });
-        let order: Vec<&PathBuf> = hashed.iter().map(|hashed| &hashed.path).collect();
-        assert_eq!(order, paths.iter().collect::<Vec<_>>());
-        assert!(hashed[4].outcome.is_err());
-        assert_eq!(seen.into_inner(), (8 * PIECE + 13) as u64);
+        assert!(matches!(found, Unread::Changed), "{found}");
     }
 }

@@ -9,6 +9,7 @@
 mod cache;
 pub mod checkpoint;
 mod clone;
+pub mod contents;
 mod credentials;
 mod environment;
 pub mod files;
@@ -16,9 +17,11 @@ pub mod hash;
 pub mod history;
 mod http;
 mod manifests;
+pub mod memory;
 mod mirror;
 mod progress;
 mod resolve;
+pub mod stamp;
 mod write;
 
 pub use cache::Cache;

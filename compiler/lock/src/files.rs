@@ -45,7 +45,17 @@ pub fn read(want: &Digest, text: &str) -> Result<Vec<File>, Diagnostics> {
         return Err(fail(format!("its content has the digest `{got}`")));
     }
     let value = strict::parse(text).map_err(fail)?;
-    serde_json::from_value(value).map_err(|error| fail(error.to_string()))
+    let files: Vec<File> = serde_json::from_value(value).map_err(|error| fail(error.to_string()))?;
+    match files.iter().find(|file| !is_below(&file.path)) {
+        Some(file) => Err(fail(format!("`{}` leads out of the checkpoint", file.path.escape_debug()))),
+        None => Ok(files),
+    }
+}
+
+/// Says whether a path stays below the folder that it is put under, on any system.
+fn is_below(path: &str) -> bool {
+    let inside = path.split('/').all(|part| !matches!(part, "" | "." | ".."));
+    inside && !path.contains(['\\', '\0']) && path.as_bytes().get(1) != Some(&b':')
 }
 
 #[cfg(test)]
@@ -68,5 +78,15 @@ mod tests {
         let files = vec![file("a", 1)];
         assert_eq!(read(&digest(&files), &write(&files)), Ok(files.clone()));
         assert!(read(&Digest::of(b"other"), &write(&files)).is_err());
+    }
+
+    #[test]
+    fn a_list_that_leads_out_of_its_folder_is_refused() {
+        for path in ["../x", "/etc/x", "a/../../x", "C:\\x", "C:x", "a//b", "", ".", "a\0"] {
+            let files = vec![file(path, 1)];
+            assert!(read(&digest(&files), &write(&files)).is_err(), "{path:?}");
+        }
+        let files = vec![file("sub/ünï code 100%.txt", 1), file("..a", 1)];
+        assert!(read(&digest(&files), &write(&files)).is_ok());
     }
 }

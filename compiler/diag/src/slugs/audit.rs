@@ -5,5 +5,7 @@ crate::slug::slugs! { "audit":
     CHECKPOINT_DIFFERENT = "checkpoint-different";
     CHECKPOINT_INCOMPLETE = "checkpoint-incomplete";
     CHECKPOINT_UNREADABLE = "checkpoint-unreadable";
+    INDEX_WRONG = "index-wrong";
     NO_CHECKPOINT = "no-checkpoint";
+    NOT_REMEMBERED = "not-remembered";
 }
