@@ -19,6 +19,7 @@ mod inferencex;
 mod latency;
 mod lock;
 mod matrix;
+mod merges;
 mod nix;
 mod oracle;
 mod readme;

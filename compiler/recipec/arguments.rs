@@ -118,6 +118,7 @@ pub(crate) enum Verb {
     New(Box<New>),
     Lock(Lock),
     Diff(Diff),
+    MergeDriver(MergeDriver),
     Verify(Verify),
     Build(Build),
     Eval(Eval),
@@ -346,6 +347,24 @@ pub(crate) struct Diff {
     pub(crate) exit_code: bool,
     #[command(flatten)]
     pub(crate) bounds: Bounds,
+}
+
+/// Merge one lock for git, as a merge driver
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Once in a clone: `git config merge.recipec.driver 'recipec merge-driver %O %A %B %P'`, and in \
+    .gitattributes `lockfiles/**/*.lock.json merge=recipec`. Ends with 1 where it leaves a conflict in OURS; \
+    `recipec lock` then writes the lock anew from the pins of both sides."
+)]
+pub(crate) struct MergeDriver {
+    /// The common ancestor (`%O`)
+    pub(crate) base: PathBuf,
+    /// The one side (`%A`), which takes the result
+    pub(crate) ours: PathBuf,
+    /// The other side (`%B`)
+    pub(crate) theirs: PathBuf,
+    /// Where the lock is in the repository (`%P`)
+    pub(crate) path: Option<String>,
 }
 
 /// Set what recipes say beside what upstream says

@@ -18,6 +18,7 @@ use upstream::{Class, Facts};
 use crate::arguments::{self, Options};
 use crate::corpus::{self, FoundLock, Loaded};
 use crate::lock_check;
+use crate::merge_driver::short;
 use crate::outcome::{Answer, Document, Failure, Outcome};
 
 /// Locks the recipes that are asked for, or checks their locks.
@@ -128,8 +129,8 @@ fn take_found(draft: &mut Draft<'_>, found: FoundLock, findings: &mut Diagnostic
 /// Says that both sides of a merge pinned a want, and differently.
 fn choice(path: &str, conflict: &::lock::Conflict) -> Diagnostic {
     Diagnostic::warning(MERGE_CHOICE, format!("both sides of `{path}` changed `{}`", conflict.path))
-        .why(format!("kept: {}", conflict.ours))
-        .why(format!("left: {}", conflict.theirs))
+        .why(format!("kept: {}", short(&conflict.ours)))
+        .why(format!("left: {}", short(&conflict.theirs)))
         .help(format!("ask again with `recipec lock --update {}`", conflict.path))
 }
 

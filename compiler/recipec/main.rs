@@ -22,6 +22,7 @@ mod layouts;
 mod lock;
 mod lock_check;
 mod matrix;
+mod merge_driver;
 mod new;
 mod outcome;
 mod plan;
@@ -60,6 +61,7 @@ fn run() -> ExitCode {
         Verb::New(verb) => new::run(verb, &options),
         Verb::Lock(verb) => lock::run(verb, &options),
         Verb::Diff(verb) => diff::run(verb, &options),
+        Verb::MergeDriver(verb) => merge_driver::run(verb),
         Verb::Verify(verb) => verify::run(verb, &options),
         Verb::Build(verb) => build::run(verb, &options),
         Verb::Eval(verb) => eval::run(verb, &options),

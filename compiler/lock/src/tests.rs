@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use crate::pin::{Entry, File, Image, Pin, Platform, Snapshot};
 use crate::summary::{Comparison, Language};
 use crate::{
-    Cause, Change, Digest, Lock, Outcome, Resolution, State, build, check, diff, files, merge, refresh,
-    repair, summary,
+    Cause, Change, Digest, Joined, Lock, Outcome, Resolution, State, build, check, diff, files, join, merge,
+    refresh, repair, summary,
 };
 
 const V1: &str = "nvidia/Example-NVFP4";
@@ -402,6 +402,67 @@ fn changes_of_one_side_merge_and_two_moves_of_one_pin_are_a_conflict() {
         merged.conflicts.iter().map(|conflict| conflict.path.as_str()).collect::<Vec<_>>(),
         [format!("image:{IMAGE}")]
     );
+}
+
+#[test]
+fn files_merge_into_one_sealed_lock_and_a_pin_moved_twice_is_a_readable_conflict() {
+    let of = |image: &str, space: &[(u32, u32)]| {
+        build("example", &plans(V1, space), pins(V1, image), known(V1, V1)).write()
+    };
+    let (base, moved, fewer) = (of("one", &SPACE), of("two", &SPACE), of("one", &SPACE[..3]));
+    let Joined::Clean(text) = join("x", &base, &moved, &fewer) else { panic!("no conflict") };
+    assert_eq!(text, of("two", &SPACE[..3]));
+    let Joined::Clean(turned) = join("x", &base, &fewer, &moved) else { panic!("no conflict") };
+    assert_eq!(turned, text);
+
+    let Joined::Conflicted { text, conflicts } = join("x", &base, &moved, &of("three", &SPACE)) else {
+        panic!("a conflict")
+    };
+    assert_eq!(conflicts.len(), 1);
+    let between: Vec<&str> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("<<<<<<<"))
+        .take_while(|line| !line.starts_with(">>>>>>>"))
+        .collect();
+    assert!(between.len() < 10 && between.iter().all(|line| !line.contains("seal")), "{text}");
+    let kept = repair("x", &text).map(|merged| merged.lock.pins);
+    assert_eq!(kept, Ok(pins(V1, "two")));
+}
+
+#[test]
+fn two_changes_of_behaviour_conflict_in_the_settings_and_not_in_digests() {
+    let of = |space: &[(u32, u32)], interval: &str| {
+        let mut plans = plans(V1, space);
+        for plan in &mut plans {
+            plan.groups[0].replicas[0].ranks[0].argv.push(Word::from(format!("--chunk={interval}").as_str()));
+        }
+        build("example", &plans, pins(V1, "one"), known(V1, V1)).write()
+    };
+    let (base, ours, theirs) = (of(&SPACE, "1"), of(&SPACE, "2"), of(&SPACE, "3"));
+    let Joined::Conflicted { text, conflicts } = join("x", &base, &ours, &theirs) else {
+        panic!("a conflict")
+    };
+    assert_eq!(conflicts.iter().map(|conflict| conflict.path.as_str()).collect::<Vec<_>>(), ["plans"]);
+    assert_eq!(text.matches("<<<<<<< ours").count(), 1, "{text}");
+    let between = text.split("<<<<<<< ours\n").nth(1).and_then(|rest| rest.split("\n>>>>>>>").next());
+    let between = between.unwrap_or_default();
+    assert!(between.contains("--chunk") && !between.contains("sha256:"), "{between}");
+    assert!(repair("x", &text).is_ok_and(|merged| merged.conflicts.is_empty()));
+}
+
+#[test]
+fn a_side_that_was_edited_is_never_sealed_by_a_merge() {
+    let (base, ours) =
+        (lock(V1).write(), build("example", &plans(V1, &SPACE), pins(V1, "two"), known(V1, V1)));
+    let edited = base.replace("--tp-size", "--tp");
+    let Joined::Unread { text, findings } = join("x", &base, &ours.write(), &edited) else {
+        panic!("not merged")
+    };
+    assert!(findings.iter().any(|finding| finding.slug.as_str() == "lock-edited"), "{findings:#?}");
+    assert!(text.contains("<<<<<<< ours") && Lock::read("x", &text).is_err());
+    // An ancestor that nobody can read is none: what differs is a conflict.
+    let theirs = build("example", &plans(V1, &SPACE), pins(V1, "three"), known(V1, V1)).write();
+    assert!(matches!(join("x", "", &ours.write(), &theirs), Joined::Conflicted { .. }));
 }
 
 #[test]
