@@ -5,6 +5,7 @@
 #![allow(clippy::tests_outside_test_module, reason = "the whole binary is tests")]
 
 mod audit;
+mod ci;
 mod cli;
 mod disk;
 mod docker;

@@ -345,8 +345,20 @@ pub(crate) struct Diff {
     /// End with 3 if anything differs
     #[arg(long)]
     pub(crate) exit_code: bool,
+    /// Language of the words
+    #[arg(long, value_enum, value_name = "LANGUAGE", default_value = "en")]
+    pub(crate) lang: Words,
     #[command(flatten)]
     pub(crate) bounds: Bounds,
+}
+
+/// What `--lang` takes.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Words {
+    /// English
+    En,
+    /// Chinese
+    Zh,
 }
 
 /// Merge one lock for git, as a merge driver

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ::lock::pin::Entry;
-use ::lock::summary::Comparison;
+use ::lock::summary::{Comparison, Language};
 use ::lock::{Change, Lock, diff, facts};
 use diag::slugs::cli::{NO_SUCH_RECIPE, NO_SUCH_REVISION};
 use diag::slugs::host::CANNOT_READ;
@@ -12,7 +12,7 @@ use diag::{Diagnostic, Diagnostics};
 use engine::known::Known;
 use recipe::{Corpus, Recipe};
 
-use crate::arguments::{Diff, Options, Recipes};
+use crate::arguments::{Diff, Options, Recipes, Words};
 use crate::corpus::{self, Loaded, by_key};
 use crate::lock::platforms;
 use crate::lock_check::Compared;
@@ -42,9 +42,13 @@ pub(crate) fn run(verb: &Diff, options: &Options) -> Outcome {
                 return loaded.finish("diff", crate::outcome::Silence);
             }
         };
+        let language = match verb.lang {
+            Words::En => Language::English,
+            Words::Zh => Language::Chinese,
+        };
         let differs =
             !(comparison.changes.is_empty() && comparison.added.is_empty() && comparison.removed.is_empty());
-        let mut outcome = loaded.finish("diff", Compared(comparison));
+        let mut outcome = loaded.finish("diff", Compared { comparison, language });
         if differs && verb.exit_code {
             outcome.failures.insert(Failure::Stale);
         }

@@ -14,7 +14,10 @@ use crate::lock::platforms;
 use crate::outcome::{Answer, Document, Failure, Outcome};
 
 /// A difference as an answer.
-pub(crate) struct Compared(pub(crate) Comparison);
+pub(crate) struct Compared {
+    pub(crate) comparison: Comparison,
+    pub(crate) language: Language,
+}
 
 /// Compares the locks with what the manifests give.
 pub(crate) fn run(mut loaded: Loaded<'_, '_>, require_pins: bool) -> Outcome {
@@ -38,7 +41,7 @@ pub(crate) fn run(mut loaded: Loaded<'_, '_>, require_pins: bool) -> Outcome {
             loaded.findings.push(finding.help("delete it with the recipe that it was of"));
         }
     }
-    let mut outcome = loaded.finish("lock", Compared(comparison));
+    let mut outcome = loaded.finish("lock", Compared { comparison, language: Language::English });
     outcome.failures = failures;
     outcome.explicit = true;
     outcome
@@ -125,17 +128,17 @@ fn orphans(loaded: &Loaded<'_, '_>, locks: &BTreeSet<String>) -> Vec<String> {
 
 impl Answer for Compared {
     fn human(&self) -> String {
-        summary::human(&self.0, Language::English)
+        summary::human(&self.comparison, self.language)
     }
 
     fn document(&self) -> Document {
-        let Comparison { changes, added, removed, unchanged } = &self.0;
+        let Comparison { changes, added, removed, unchanged } = &self.comparison;
         let fields =
             json!({ "changes": changes, "added": added, "removed": removed, "unchanged": unchanged });
         Document::Fields(fields.as_object().cloned().unwrap_or_default())
     }
 
     fn markdown(&self) -> Option<String> {
-        Some(summary::markdown(&self.0, Language::English))
+        Some(summary::markdown(&self.comparison, self.language))
     }
 }
