@@ -1,7 +1,8 @@
 //! The examples of the explain pages, run.
 //!
 //! A bad example must be reported under the page's slug and under no other; a good one must be
-//! clean of it. They run in a copy of `fixtures/explain/root`; those of `lock` and `audit` in a copy of
+//! clean of it. They run in a copy of `fixtures/explain/root`; those of `lock`, `audit` and `verify` in a
+//! copy of
 //! `fixtures/tour` with `fixtures/mirror` as `mirror`. The folder of the page's stage in
 //! `fixtures/explain`, if there is one, is laid over that.
 
@@ -27,7 +28,7 @@ fn slugs(ran: &Ran) -> BTreeSet<String> {
 
 fn run(page: &Page, example: &Example) -> Ran {
     let sandbox = Sandbox::new();
-    if matches!(page.stage, "lock" | "audit") {
+    if matches!(page.stage, "lock" | "audit" | "verify") {
         sandbox.copy("fixtures/tour");
         copy_tree(&repository().join("fixtures/mirror"), &sandbox.path("mirror"));
     } else {

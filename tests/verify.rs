@@ -16,7 +16,7 @@ use verify::cookbook::matrix::Matrix;
 use verify::cookbook::{Page, command};
 use verify::facet::{Comparer, Served, Setting};
 use verify::vllm::{Catalog, Request, Yaml, synthesize};
-use verify::{Collected, Day, Outcome, Policy, Verdict, judge, summary};
+use verify::{Collected, Day, Neighbour, Neighbours, Outcome, Policy, Verdict, judge, summary};
 
 use crate::oracle::{gz, load, manifests};
 use crate::support::{repository, shared};
@@ -134,21 +134,29 @@ fn real_pairs_are_judged_as_a_person_judged_them() {
                 && concs.contains(&conc.into())
                 && (row["point"]["ep"].is_null() || job["ep"] == row["point"]["ep"])
         };
-        // Three pairs are of a recipe that is no longer active: no launch of it was recorded.
-        let Some(launch) = launches["throughput"].as_array().unwrap().iter().find(fits) else { continue };
+        let launch = launches["throughput"].as_array().unwrap().iter().find(fits);
         let setting = Setting {
             engine: Engine::parse(row["engine"].as_str().unwrap()).unwrap(),
             version: if row["engine"] == "sglang" { "0.5.14" } else { "0.27.1" },
             architecture: if key.contains("b300") { "sm_103" } else { "sm_100" },
             checkpoint: Checkpoint::default(),
         };
-        let Some((argv, env)) = published(&shared, &vllm, row) else { continue };
+        let (argv, env) = published(&shared, &vllm, row).unwrap();
         let theirs = Served::read(&setting, &argv, &env, None);
-        let model = matrix[key][0]["model"].as_str();
-        let server = &launch["server"][0];
-        let ours = Served::read(&setting, &words(&server["argv"]), &table(&server["env"]), model);
+        let ours = match launch {
+            Some(launch) => {
+                let (model, server) = (matrix[key][0]["model"].as_str(), &launch["server"][0]);
+                Served::read(&setting, &words(&server["argv"]), &table(&server["env"]), model)
+            }
+            // Three pairs are of a recipe that is no longer active: no launch of it was recorded, and
+            // the values are taken as given.
+            None => Served::read(&setting, &as_given(&policy, row), &BTreeMap::new(), None),
+        };
         let found = Comparer::new(&policy.facets, setting).compare(&ours, &theirs);
         rows += 1;
+        // One pair is a positive control: everything that counts holds.
+        let holds = found.iter().all(|facet| facet.verdict.holds());
+        assert_eq!(row["overall"] == "pass", holds, "{}", row["id"]);
         for facet in row["facets"].as_array().unwrap() {
             let name = facet["facet"].as_str().unwrap();
             // A person's summary of several facets, and what is of no command line.
@@ -172,8 +180,34 @@ fn real_pairs_are_judged_as_a_person_judged_them() {
         }
     }
     println!("facet verdicts equal to a person's: {equal}/{total} in {rows} pairs");
-    assert_eq!(rows, 9);
+    assert_eq!(rows, gold["rows"].as_array().unwrap().len());
     assert_eq!(equal, total);
+}
+
+/// Returns the command that the values of a pair's facets make.
+fn as_given(policy: &Policy, row: &Value) -> Vec<String> {
+    let mut argv = vec!["vllm".to_owned(), "serve".to_owned()];
+    for facet in row["facets"].as_array().unwrap() {
+        let value = &facet["inferencex"];
+        if facet["facet"] == "model" {
+            argv.insert(2, value.as_str().unwrap().to_owned());
+        }
+        let place = policy
+            .facets
+            .facets
+            .iter()
+            .filter(|rule| facet["facet"] == rule.facet.as_str())
+            .find_map(|rule| rule.from.get("vllm")?.first());
+        match (place, value) {
+            (None, _) | (_, Value::Null | Value::Bool(false)) => {}
+            (Some(flag), Value::Bool(true)) if !flag.contains('.') => argv.push(flag.clone()),
+            (Some(flag), value) => {
+                argv.push(flag.clone());
+                argv.push(value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+            }
+        }
+    }
+    argv
 }
 
 /// Returns the published command of a pair: from the page, or as upstream's own code gave it.
@@ -242,9 +276,21 @@ impl World {
         Subject::of(self.recipe(key), &self.corpus.targets, &self.plans[key], &Known::default()).unwrap()
     }
 
+    fn neighbours(&self) -> Neighbours {
+        let all = self.corpus.recipes.iter();
+        Neighbours {
+            all: all.filter_map(|recipe| Neighbour::of(recipe, &self.corpus.targets)).collect(),
+            partial: false,
+        }
+    }
+
     fn judge(&self, key: &str, pages: &[Page], profile: &str, day: Option<&str>) -> Vec<Verdict> {
         let policy = policy();
-        let collected = Collected { pages: pages.to_vec(), ..Collected::default() };
+        let collected = Collected {
+            pages: pages.iter().cloned().map(std::rc::Rc::new).collect(),
+            neighbours: std::rc::Rc::new(self.neighbours()),
+            ..Collected::default()
+        };
         let profile = policy.profile(Some(profile)).unwrap();
         judge(
             &self.subject(key),
@@ -393,18 +439,34 @@ fn the_golden_length_is_judged_by_mode_draft_length_and_scenario() {
     }
 }
 
+/// Upstream's recipe of this key still skips the indexer on three of four layers.
+const OVERRIDDEN: (&str, &str) = ("minimaxm3-fp4-mi355x-vllm-agentic-mtp", "architecture-override");
+
 #[test]
 fn the_other_rules_hold_for_the_recipes_here_and_a_retirement_counts_from_its_day() {
     let world = world();
     for recipe in &world.corpus.recipes {
         let key = &recipe.key.value;
         let verdicts = world.judge(key, &[], "review", Some("2026-08-03"));
-        for slug in ["image-organization", "chat-template", "deprecated", "golden-acceptance"] {
+        for slug in [
+            "image-organization",
+            "chat-template",
+            "deprecated",
+            "golden-acceptance",
+            "engine-first",
+            "architecture-override",
+            "engine-patch",
+            "offload-share",
+        ] {
             let drifting: Vec<&Verdict> = of(&verdicts, slug)
                 .into_iter()
                 .filter(|verdict| verdict.verdict != Outcome::Holds && !verdict.advisory)
                 .collect();
-            assert!(drifting.is_empty(), "{key}: {drifting:#?}");
+            for verdict in &drifting {
+                println!("{key} {} {:?} {}", verdict.slug, verdict.verdict, verdict.message);
+            }
+            let known = (key.as_str(), slug) == OVERRIDDEN;
+            assert_eq!(!drifting.is_empty(), known, "{key}: {drifting:#?}");
         }
     }
     let policy = policy();

@@ -390,6 +390,9 @@ pub(crate) struct Verify {
     /// The day that dated rules are judged at
     #[arg(long, value_name = "YYYY-MM-DD")]
     pub(crate) at: Option<String>,
+    /// Judge by this rule alone; several may be given
+    #[arg(long = "rule", value_name = "SLUG")]
+    pub(crate) rules: Vec<String>,
     /// Read upstream from this folder and ask nobody else
     #[arg(long, value_name = "DIR")]
     pub(crate) mirror: Option<PathBuf>,

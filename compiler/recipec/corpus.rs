@@ -23,6 +23,10 @@ pub(crate) struct Loaded<'w, 'f> {
     pub(crate) session: Session<'f>,
     /// The recipes asked for, and all targets.
     pub(crate) corpus: Corpus,
+    /// The other recipes of what was read.
+    pub(crate) others: Vec<Recipe>,
+    /// Whether there are manifests that were not read.
+    pub(crate) unread: bool,
     /// What is wrong with manifests and operands.
     pub(crate) findings: Diagnostics,
 }
@@ -71,7 +75,7 @@ impl Loaded<'_, '_> {
         let outcome = Outcome::new(command, answer).with(self.findings, self.session.sources().clone());
         // The process ends soon, and its memory with it: giving back each value one by one would only
         // take time.
-        std::mem::forget((self.session, self.corpus));
+        std::mem::forget((self.session, self.corpus, self.others));
         outcome
     }
 }
@@ -135,14 +139,16 @@ fn load<'w, 'f>(
         findings.extend(unmatched.iter().map(|pattern| no_such_recipe(pattern, &keys)));
     }
     let count = corpus.recipes.len();
-    corpus
-        .recipes
-        .retain(|recipe| workspace.wants(&recipe.key.value, recipe.manifest.trim_start_matches('/')));
+    let (asked, others): (Vec<Recipe>, Vec<Recipe>) = std::mem::take(&mut corpus.recipes)
+        .into_iter()
+        .partition(|recipe| workspace.wants(&recipe.key.value, recipe.manifest.trim_start_matches('/')));
+    corpus.recipes = asked;
     if found && !workspace.keys.is_empty() {
         findings = about(&corpus, manifests, findings, session.sources());
     }
-    corpus.partial = corpus.recipes.len() != count || manifests.len() != workspace.all_manifests()?.len();
-    Ok(Loaded { workspace, session, corpus, findings })
+    let unread = manifests.len() != workspace.all_manifests()?.len();
+    corpus.partial = corpus.recipes.len() != count || unread;
+    Ok(Loaded { workspace, session, corpus, others, unread, findings })
 }
 
 /// Leaves out what is wrong with manifests that hold none of the recipes.

@@ -1,13 +1,16 @@
 //! `recipec verify`: what recipes say, set beside what upstream says.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use ::lock::Lock;
 use ::lock::pin::{Entry, Pin};
 use ::verify::claim::Subject;
-use ::verify::cookbook::Page;
+use ::verify::cookbook::{Page, Shelf};
 use ::verify::policy::Profile;
-use ::verify::{Collected, Day, Outcome as Came, Policy, Standing, Verdict, report, summary};
+use ::verify::{
+    Collected, Day, Neighbour, Neighbours, Outcome as Came, Policy, Standing, Verdict, report, summary,
+};
 use diag::slugs::cli::OPTION_NOT_READ;
 use diag::slugs::verify::COOKBOOK_MATCH;
 use diag::{Diagnostic, Diagnostics, Severity, page};
@@ -22,7 +25,12 @@ use crate::outcome::{Answer, Document, Failure, Outcome};
 use crate::workspace::unreadable;
 
 /// Policy of roots that have none of their own.
-const POLICY: [(&str, &str); 4] = [
+const POLICY: [(&str, &str); 9] = [
+    ("changelog.json", include_str!("../../manifests/policy/changelog.json")),
+    ("engines.json", include_str!("../../manifests/policy/engines.json")),
+    ("offload.json", include_str!("../../manifests/policy/offload.json")),
+    ("shipped.json", include_str!("../../manifests/policy/shipped.json")),
+    ("waivers.json", include_str!("../../manifests/policy/waivers.json")),
     ("facets.json", include_str!("../../manifests/policy/facets.json")),
     ("profiles.json", include_str!("../../manifests/policy/profiles.json")),
     ("images.json", include_str!("../../manifests/policy/images.json")),
@@ -34,6 +42,9 @@ struct Verdicts(Vec<Verdict>);
 
 /// What resolving says of each want now, by name.
 type Answers = BTreeMap<String, Result<upstream::Resolved, upstream::Refusal>>;
+
+/// Pages by the want that names them and what it is pinned to, each made once.
+type Library = BTreeMap<(String, String), Result<Rc<Page>, String>>;
 
 /// Judges the recipes that are asked for.
 pub(crate) fn run(verb: &Verify, options: &Options) -> Outcome {
@@ -76,6 +87,7 @@ fn judge(loaded: &mut Loaded<'_, '_>, verb: &Verify) -> Result<Vec<Verdict>, Dia
     let policy = policy(loaded)?;
     let profile = profile(&policy, verb.profile.as_deref())?;
     let day = day(verb)?;
+    let rules = rules(verb)?;
     let corpus = std::mem::take(&mut loaded.corpus);
     let mut locks: BTreeMap<&str, Lock> = BTreeMap::new();
     for recipe in &corpus.recipes {
@@ -85,6 +97,12 @@ fn judge(loaded: &mut Loaded<'_, '_>, verb: &Verify) -> Result<Vec<Verdict>, Dia
         }
     }
     let answers = ask(verb, &locks);
+    let (shelf, mut library) = (Rc::new(Shelf::default()), Library::new());
+    let everyone = corpus.recipes.iter().chain(&loaded.others);
+    let neighbours = Rc::new(Neighbours {
+        all: everyone.filter_map(|recipe| Neighbour::of(recipe, &corpus.targets)).collect(),
+        partial: loaded.unread,
+    });
     let mut verdicts = Vec::new();
     for recipe in &corpus.recipes {
         let lock = locks.get(recipe.key.value.as_str());
@@ -92,13 +110,16 @@ fn judge(loaded: &mut Loaded<'_, '_>, verb: &Verify) -> Result<Vec<Verdict>, Dia
         let (plans, findings) = recipe::plans(&mut loaded.session, &corpus, recipe, &known);
         loaded.findings.extend(findings);
         let Some(subject) = Subject::of(recipe, &corpus.targets, &plans, &known) else { continue };
-        let (collected, missing) = collect(lock, &answers);
+        let (mut collected, missing) = collect(lock, &answers, &mut library);
+        collected.neighbours = neighbours.clone();
+        collected.shelf = shelf.clone();
         let mut found = ::verify::judge(&subject, lock, &collected, &policy, profile, day);
         // Without the page nobody knows what it says: that is not silence.
         if collected.pages.is_empty() && !missing.is_empty() {
             found.retain(|verdict| verdict.slug != COOKBOOK_MATCH.as_str());
             found.extend(missing.into_iter().map(|message| unread(recipe, message)));
         }
+        found.retain(|verdict| rules.is_empty() || rules.contains(verdict.slug));
         verdicts.extend(found);
     }
     loaded.corpus = corpus;
@@ -142,6 +163,22 @@ fn day(verb: &Verify) -> Result<Option<Day>, Diagnostics> {
     verb.at.as_ref().map(read).transpose()
 }
 
+/// Returns the rules that are asked for; all without any.
+fn rules(verb: &Verify) -> Result<BTreeSet<&str>, Diagnostics> {
+    let names = || diag::pages().filter(|page| page.stage == "verify").map(|page| page.slug.as_str());
+    let unknown = verb.rules.iter().find(|rule| !names().any(|name| name == *rule));
+    match unknown {
+        None => Ok(verb.rules.iter().map(String::as_str).collect()),
+        Some(rule) => {
+            let finding = Diagnostic::error(OPTION_NOT_READ, format!("there is no rule `{rule}`"));
+            Err(one(match diag::nearest(rule, names()) {
+                Some(near) => finding.help(format!("there is `{near}`")),
+                None => finding.help(format!("there are {}", names().collect::<Vec<_>>().join(", "))),
+            }))
+        }
+    }
+}
+
 /// Asks what every pinned name resolves to now, and for every cookbook page as it was pinned.
 fn ask(verb: &Verify, locks: &BTreeMap<&str, Lock>) -> Answers {
     let mut wants = BTreeSet::new();
@@ -181,7 +218,7 @@ fn as_pinned(want: &Want, pin: &Pin) -> Option<Want> {
 }
 
 /// Sorts the answers into pages and standings, and says which pages are missing.
-fn collect(lock: Option<&Lock>, answers: &Answers) -> (Collected, Vec<String>) {
+fn collect(lock: Option<&Lock>, answers: &Answers, library: &mut Library) -> (Collected, Vec<String>) {
     let mut collected = Collected::default();
     let mut missing = Vec::new();
     for (name, entry) in lock.map(|lock| lock.pins.iter()).into_iter().flatten() {
@@ -195,7 +232,9 @@ fn collect(lock: Option<&Lock>, answers: &Answers) -> (Collected, Vec<String>) {
                     collected.standing.extend(standing(answer, pin).map(|standing| (name.clone(), standing)));
                 }
                 if let Some(pinned) = as_pinned(want, pin) {
-                    match page_of(&pinned, pin, answers.get(&pinned.name())) {
+                    let key = (pinned.name(), crate::lock::identity(pin));
+                    let read = || page_of(&pinned, pin, answers.get(&pinned.name())).map(Rc::new);
+                    match library.entry(key).or_insert_with(read).clone() {
                         Ok(page) => collected.pages.push(page),
                         Err(why) => missing.push(why),
                     }

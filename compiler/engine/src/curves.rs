@@ -52,7 +52,7 @@ pub fn speaking_for<'a>(
     curves
         .into_iter()
         .filter(|(_, curve)| speaks_of(curve, drafting.checkpoint))
-        .filter(|(_, curve)| method(&curve.method) == method(drafting.method))
+        .filter(|(_, curve)| curve.method.is_empty() || method(&curve.method) == method(drafting.method))
         .filter(|(_, curve)| match (&curve.draft, drafting.draft) {
             (Some(measured), Some(used)) => name(measured) == name(used),
             _ => true,

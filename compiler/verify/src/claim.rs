@@ -61,6 +61,8 @@ pub struct Hardware {
     pub sku: String,
     /// Its architecture: `sm_100`.
     pub architecture: String,
+    /// How many a node has.
+    pub per_node: u32,
 }
 
 impl<'a> Subject<'a> {
@@ -117,6 +119,7 @@ impl<'a> Subject<'a> {
             let gpu = Hardware {
                 sku: target.hardware.sku.value.to_lowercase(),
                 architecture: target.hardware.architecture.value.clone(),
+                per_node: target.hardware.gpus_per_node,
             };
             (target.name.value.clone(), gpu)
         });

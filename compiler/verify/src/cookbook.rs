@@ -6,7 +6,9 @@ pub mod generator;
 pub mod matrix;
 mod published;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use engine::Engine;
 use serde::Serialize;
@@ -66,6 +68,33 @@ pub struct Unreadable {
     pub why: String,
 }
 
+/// Pages that were read, so that each is read once however many recipes it speaks of.
+#[derive(Default, Debug)]
+pub struct Shelf {
+    read: RefCell<BTreeMap<[String; 4], Vec<Rc<Cell>>>>,
+}
+
+impl Shelf {
+    /// Returns what [`cells`] does.
+    ///
+    /// # Errors
+    /// As [`cells`] has them.
+    pub fn cells(
+        &self,
+        page: &Page,
+        pages: &[Rc<Page>],
+        hardware: &str,
+    ) -> Result<Vec<Rc<Cell>>, Unreadable> {
+        let key = [page.repository.as_str(), &page.commit, &page.path, hardware].map(str::to_owned);
+        if let Some(known) = self.read.borrow().get(&key) {
+            return Ok(known.clone());
+        }
+        let found: Vec<Rc<Cell>> = cells(page, pages, hardware)?.into_iter().map(Rc::new).collect();
+        self.read.borrow_mut().insert(key, found.clone());
+        Ok(found)
+    }
+}
+
 /// Returns the commands that a page shows for a GPU (`b200`). A page that is of no known form and
 /// shows no command gives none. `pages` are all pages that were collected: some are put together
 /// from others.
@@ -73,7 +102,7 @@ pub struct Unreadable {
 /// # Errors
 /// If a page of a known form has something that is not understood: it may say anything, so it
 /// counts as unreadable and never as silent.
-pub fn cells(page: &Page, pages: &[Page], hardware: &str) -> Result<Vec<Cell>, Unreadable> {
+pub fn cells(page: &Page, pages: &[Rc<Page>], hardware: &str) -> Result<Vec<Cell>, Unreadable> {
     let starts = |mark: &str| page.text.lines().any(|line| line.starts_with(mark));
     if starts("export const agentx") {
         return agentx::cells(&page.text, hardware);
@@ -225,8 +254,8 @@ fn line_of(text: &str, name: &str) -> usize {
             !after.is_some_and(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
         })
     };
-    let quoted =
-        |line: &str| ["'", "\"", "`"].iter().any(|quote| line.contains(&format!("{quote}{name}{quote}")));
+    let quotes = ["'", "\"", "`"].map(|quote| format!("{quote}{name}{quote}"));
+    let quoted = |line: &str| quotes.iter().any(|quoted| line.contains(quoted.as_str()));
     let find = |fits: &dyn Fn(&str) -> bool| text.lines().position(fits).map(|index| index + 1);
     find(&quoted).or_else(|| find(&whole)).unwrap_or(0)
 }

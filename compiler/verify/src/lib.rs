@@ -14,6 +14,6 @@ mod script;
 mod verdict;
 pub mod vllm;
 
-pub use judge::{Collected, Standing, Summary, judge, summary};
+pub use judge::{Collected, Neighbour, Neighbours, Standing, Summary, judge, summary};
 pub use policy::Policy;
 pub use verdict::{Day, Evidence, Outcome, Verdict};

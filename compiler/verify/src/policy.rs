@@ -1,12 +1,18 @@
 //! Policy: what is compared, what a verdict is made of it, and what upstream accepts. It is data
 //! in manifests/policy, read here and nowhere else.
 
+mod submission;
+
 use std::collections::BTreeMap;
 
 use diag::slugs::verify::POLICY_UNREADABLE;
 use diag::{Diagnostic, Diagnostics};
 use serde::Deserialize;
 use serde_json::Value as Json;
+
+pub use submission::{
+    ChangelogPolicy, EngineException, EnginePolicy, OffloadPolicy, ShippedPolicy, Waiver, WaiverPolicy,
+};
 
 /// Everything that manifests/policy says.
 #[derive(Clone, Default, PartialEq, Debug)]
@@ -19,6 +25,16 @@ pub struct Policy {
     pub images: ImagePolicy,
     /// What may no longer be submitted.
     pub deprecations: DeprecationPolicy,
+    /// Engines that come first.
+    pub engines: EnginePolicy,
+    /// That model and engine run as they are published.
+    pub shipped: ShippedPolicy,
+    /// What was waived.
+    pub waivers: WaiverPolicy,
+    /// How much of the host's memory evicted KV blocks may take.
+    pub offload: OffloadPolicy,
+    /// Entries of upstream's changelog.
+    pub changelog: ChangelogPolicy,
 }
 
 /// What is compared.
@@ -259,6 +275,27 @@ pub struct Deprecation {
     pub why: String,
 }
 
+/// Names of the files.
+const NAMES: [&str; 9] = [
+    "changelog.json",
+    "deprecations.json",
+    "engines.json",
+    "facets.json",
+    "images.json",
+    "offload.json",
+    "profiles.json",
+    "shipped.json",
+    "waivers.json",
+];
+
+/// A waiver that says nothing would waive everything.
+fn filled_in(policy: WaiverPolicy) -> Result<WaiverPolicy, String> {
+    match policy.waivers.iter().find_map(|waiver| Some((waiver, waiver.lacks()?))) {
+        Some((waiver, field)) => Err(format!("the waiver of `{}` has no `{field}`", waiver.recipe)),
+        None => Ok(policy),
+    }
+}
+
 impl Policy {
     /// Reads policy from the files of manifests/policy, by name (`facets.json`). A file that is
     /// not there leaves its part empty.
@@ -274,6 +311,11 @@ impl Policy {
                 "profiles.json" => parse(text).map(|value| policy.profiles = value),
                 "images.json" => parse(text).map(|value| policy.images = value),
                 "deprecations.json" => parse(text).map(|value| policy.deprecations = value),
+                "engines.json" => parse(text).map(|value| policy.engines = value),
+                "shipped.json" => parse(text).map(|value| policy.shipped = value),
+                "waivers.json" => parse(text).and_then(filled_in).map(|value| policy.waivers = value),
+                "offload.json" => parse(text).map(|value| policy.offload = value),
+                "changelog.json" => parse(text).map(|value| policy.changelog = value),
                 _ => Err("no policy goes by this name".to_owned()),
             };
             if let Err(why) = read {
@@ -282,7 +324,7 @@ impl Policy {
                         POLICY_UNREADABLE,
                         format!("cannot read `manifests/policy/{name}`: {why}"),
                     )
-                    .help("the names are facets.json, profiles.json, images.json and deprecations.json"),
+                    .help(format!("the names are {}", NAMES.join(", "))),
                 );
             }
         }

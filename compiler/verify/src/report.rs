@@ -10,6 +10,7 @@ use crate::verdict::{Evidence, Outcome, Verdict};
 pub fn human(verdicts: &[Verdict]) -> String {
     let mut text = String::new();
     let mut recipe = "";
+    let widest = verdicts.iter().map(|verdict| verdict.slug.len()).max().unwrap_or(0);
     for verdict in verdicts {
         if verdict.recipe != recipe {
             recipe = &verdict.recipe;
@@ -17,7 +18,7 @@ pub fn human(verdicts: &[Verdict]) -> String {
         }
         let _ = writeln!(
             text,
-            "  {:<10}  {:<19} {:<11} {}",
+            "  {:<10}  {:<widest$}  {:<11} {}",
             word(verdict),
             verdict.slug,
             points(verdict),

@@ -1,12 +1,18 @@
 //! The rules, one file each. Each gives verdicts with evidence; none looks anything up by a
 //! recipe's name.
 
+pub(crate) mod architecture;
 pub(crate) mod cookbook;
 pub(crate) mod deprecation;
+pub(crate) mod engine_first;
 pub(crate) mod golden;
 pub(crate) mod image;
+pub(crate) mod offload;
 pub(crate) mod pins;
+pub(crate) mod shipped;
 pub(crate) mod template;
+
+use recipe::plan::Plan;
 
 use crate::claim::Subject;
 use crate::cookbook::Class;
@@ -25,6 +31,21 @@ fn verdict(subject: &Subject<'_>, slug: diag::Slug, outcome: Outcome, message: i
         message: message.into(),
         advisory: false,
     }
+}
+
+/// Returns the ids of the points of plans, each once, in order.
+fn all_points(subject: &Subject<'_>, plans: &[&Plan]) -> Vec<String> {
+    let mut all: Vec<(u32, String)> = Vec::new();
+    for plan in plans {
+        for point in subject.points(plan) {
+            let entry = (plan.job.unwrap_or_default(), point);
+            if !all.contains(&entry) {
+                all.push(entry);
+            }
+        }
+    }
+    all.sort_by_key(|(job, _)| *job);
+    all.into_iter().map(|(_, point)| point).collect()
 }
 
 /// Evidence in a file of policy, which names its own sources.

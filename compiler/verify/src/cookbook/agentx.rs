@@ -252,7 +252,7 @@ export const agentx = {
 
     #[test]
     fn deployments_written_as_what_differs_are_written_out() {
-        let found = cells(PAGE, "b200").unwrap();
+        let found = cells(PAGE, "b200").expect("it is well written");
         let shown: Vec<String> = found
             .iter()
             .map(|cell| {
@@ -276,11 +276,16 @@ export const agentx = {
 
     #[test]
     fn what_is_not_there_or_has_no_end_is_unreadable() {
-        assert!(cells(PAGE, "h200").unwrap_err().why.contains("without end"));
+        assert!(cells(PAGE, "h200").expect_err("it is not understood").why.contains("without end"));
         let broken = PAGE.replace("[0, \"sglang\", 0]", "[0, \"other\", 0]");
-        assert!(cells(&broken, "b200").unwrap_err().why.contains("not there"));
+        assert!(cells(&broken, "b200").expect_err("it is not understood").why.contains("not there"));
         let newer = PAGE.replace("\"env\": {\"A\": null}", "\"preamble\": []");
-        assert!(cells(&newer, "b200").unwrap_err().why.contains("`preamble` is not understood"));
+        assert!(
+            cells(&newer, "b200")
+                .expect_err("it is not understood")
+                .why
+                .contains("`preamble` is not understood")
+        );
         assert!(cells("export const agentx = [];", "b200").is_err());
     }
 }

@@ -1,6 +1,7 @@
 //! vLLM recipes as pages: every command that a reader could be shown for a GPU.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use serde_json::{Map, Value as Json};
 
@@ -14,8 +15,8 @@ const MOST_FEATURES: usize = 8;
 
 /// Returns what holds for all recipes among the pages of the same commit as `page`; `None` if it is
 /// not among them.
-pub(super) fn catalog(page: &Page, pages: &[Page]) -> Option<Result<Catalog, Unreadable>> {
-    let same = |other: &&Page| other.repository == page.repository && other.commit == page.commit;
+pub(super) fn catalog(page: &Page, pages: &[Rc<Page>]) -> Option<Result<Catalog, Unreadable>> {
+    let same = |other: &&Rc<Page>| other.repository == page.repository && other.commit == page.commit;
     let taxonomy = pages.iter().filter(same).find(|other| name(other) == ("", "taxonomy"))?;
     let folder = |wanted: &str| -> Vec<(String, String)> {
         let inside = pages.iter().filter(same).filter(|other| name(other).0 == wanted);

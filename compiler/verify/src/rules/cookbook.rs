@@ -1,22 +1,24 @@
 //! Every major argument beside upstream's cookbook.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use diag::slugs::verify::COOKBOOK_MATCH;
 use recipe::plan::Plan;
 use serde_json::{Value as Json, json};
 
-use super::verdict;
+use super::{all_points, verdict};
 use crate::claim::{self, Hardware, Subject};
-use crate::cookbook::{Cell, Class, Page, cells};
+use crate::cookbook::{Cell, Class, Page};
 use crate::facet::{Comparer, FacetOutcome, FacetVerdict, Served, Setting, plain};
+use crate::judge::Collected;
 use crate::policy::{AdvisoryEffect, Lanes, Policy, Profile, Weight};
 use crate::verdict::{Evidence, Outcome, Verdict};
 
 /// A cell with the page that shows it, read in the terms of the engine.
 struct Candidate<'a> {
     page: &'a Page,
-    cell: Cell,
+    cell: Rc<Cell>,
     served: Served,
 }
 
@@ -29,7 +31,7 @@ struct Lane<'a> {
 
 pub(crate) fn judge(
     subject: &Subject<'_>,
-    pages: &[Page],
+    collected: &Collected,
     policy: &Policy,
     profile: Profile,
 ) -> Vec<Verdict> {
@@ -40,7 +42,7 @@ pub(crate) fn judge(
         }
     }
     gpus.into_values()
-        .flat_map(|(gpu, plans)| judge_gpu(subject, gpu, &plans, pages, policy, profile))
+        .flat_map(|(gpu, plans)| judge_gpu(subject, gpu, &plans, collected, policy, profile))
         .collect()
 }
 
@@ -48,7 +50,7 @@ fn judge_gpu(
     subject: &Subject<'_>,
     gpu: &Hardware,
     plans: &[&Plan],
-    pages: &[Page],
+    collected: &Collected,
     policy: &Policy,
     profile: Profile,
 ) -> Vec<Verdict> {
@@ -60,9 +62,10 @@ fn judge_gpu(
     };
     let comparer = Comparer::new(&policy.facets, setting.clone());
     let stem = stem(&subject.checkpoint, &policy.facets.qualifiers);
+    let pages = &collected.pages;
     let (mut candidates, mut unreadable) = (Vec::new(), Vec::new());
     for page in pages.iter().filter(|page| may_name(page, &stem)) {
-        match cells(page, pages, &gpu.sku) {
+        match collected.shelf.cells(page, pages, &gpu.sku) {
             Ok(cells) => candidates.extend(cells.into_iter().filter_map(|cell| {
                 let engine = engine::Engine::of_command(&cell.argv)?;
                 let served = Served::read(&setting, &cell.argv, &cell.env, None);
@@ -73,7 +76,7 @@ fn judge_gpu(
             Err(why) => unreadable.push((page, why)),
         }
     }
-    let all_points: Vec<String> = points(subject, plans);
+    let everywhere: Vec<String> = all_points(subject, plans);
     // Upstream publishes commands of one node, and asks no more of a recipe.
     let published = policy.profiles.published.iter().any(|name| name == subject.engine.name())
         && plans.iter().any(|plan| claim::is_one_node(plan));
@@ -84,7 +87,7 @@ fn judge_gpu(
         .map(|(page, why)| {
             let message = format!("`{}` cannot be read: {}", page.path, why.why);
             let mut found = verdict(subject, COOKBOOK_MATCH, Outcome::Unreadable, message);
-            found.points.clone_from(&all_points);
+            found.points.clone_from(&everywhere);
             found.evidence.push(evidence(page, why.line, Class::Independent));
             found
         })
@@ -97,7 +100,7 @@ fn judge_gpu(
             subject.engine.title()
         );
         let mut found = verdict(subject, COOKBOOK_MATCH, Outcome::Silent, message);
-        found.points = all_points;
+        found.points = everywhere;
         found.advisory = !published;
         verdicts.push(found);
     }
@@ -242,7 +245,7 @@ fn lane_verdict(
         }
     };
     let mut found = verdict(subject, COOKBOOK_MATCH, outcome, message);
-    found.points = points(subject, &plans);
+    found.points = all_points(subject, &plans);
     found.evidence.push(evidence(candidate.page, candidate.cell.line, candidate.cell.class));
     found.cell = Some(json!({
         "selection": candidate.cell.selection,
@@ -274,20 +277,6 @@ fn lane_verdict(
         model.reason = format!("{place} names `{}`", plain(&model.theirs));
     }
     found
-}
-
-fn points(subject: &Subject<'_>, plans: &[&Plan]) -> Vec<String> {
-    let mut all: Vec<(u32, String)> = Vec::new();
-    for plan in plans {
-        for point in subject.points(plan) {
-            let entry = (plan.job.unwrap_or_default(), point);
-            if !all.contains(&entry) {
-                all.push(entry);
-            }
-        }
-    }
-    all.sort_by_key(|(job, _)| *job);
-    all.into_iter().map(|(_, point)| point).collect()
 }
 
 fn evidence(page: &Page, line: usize, class: Class) -> Evidence {

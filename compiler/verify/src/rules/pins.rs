@@ -26,6 +26,7 @@ pub(crate) fn judge(
         )];
     };
     let mut verdicts = Vec::new();
+    let mut same = Vec::new();
     for (name, entry) in &lock.pins {
         let pin = match entry {
             Entry::Unpinned { reason, .. } => {
@@ -39,7 +40,10 @@ pub(crate) fn judge(
         };
         let (outcome, message) = match standing.get(name) {
             None => continue,
-            Some(Standing::Same) => (Outcome::Holds, format!("`{name}` still resolves to its pin")),
+            Some(Standing::Same) => {
+                same.push(evidence(name, pin));
+                continue;
+            }
             Some(Standing::Moved(now)) => (
                 Outcome::Drifts,
                 format!(
@@ -53,16 +57,29 @@ pub(crate) fn judge(
             }
         };
         let mut found = verdict(subject, PIN_VALID, outcome, message);
-        found.evidence.push(Evidence {
-            repo: name.clone(),
-            commit: content(pin),
-            path: String::new(),
-            line: 0,
-            class: Class::Independent,
-        });
+        found.evidence.push(evidence(name, pin));
+        verdicts.push(found);
+    }
+    if !same.is_empty() {
+        let message = match same.as_slice() {
+            [one] => format!("`{}` still resolves to its pin", one.repo),
+            all => format!("{} names still resolve to their pins", all.len()),
+        };
+        let mut found = verdict(subject, PIN_VALID, Outcome::Holds, message);
+        found.evidence = same;
         verdicts.push(found);
     }
     verdicts
+}
+
+fn evidence(name: &str, pin: &Pin) -> Evidence {
+    Evidence {
+        repo: name.to_owned(),
+        commit: content(pin),
+        path: String::new(),
+        line: 0,
+        class: Class::Independent,
+    }
 }
 
 /// Returns the digest or commit of a pin.
