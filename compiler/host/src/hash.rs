@@ -1,28 +1,32 @@
 //! Hashing of files: a reading thread keeps the hasher fed, and several files are hashed at once.
 //!
 //! One core hashes sha256 at the speed of the processor's own instructions, so the gain is in never
-//! waiting for a read, and in taking several files. Memory is not mapped: a network file system that
-//! fails turns a mapped read into a signal that kills the process.
+//! waiting for a read, and in taking several files. Where a core is to spare, a thread reads and
+//! another hashes; where all hash, each reads for itself, since a second thread would only move bytes from
+//! cache to cache, and the system is told to fetch what comes next. Memory is not mapped: a network file
+//! system that fails turns a mapped read into a signal that kills the process.
 
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use lock::Digest;
+use rustix::fs::Advice;
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256};
 
 use crate::stamp::{Stamp, open};
 
-/// Bytes of one read, where few files are read at a time.
-const PIECE: usize = 1 << 20;
+/// Bytes of one read: a few of them stay in a core's own cache.
+const PIECE: usize = 256 << 10;
 /// Pieces on their way between a reader and its hasher.
-const PIECES: usize = 4;
-/// Bytes of all pieces together, however many files are read at a time.
-const MEMORY: usize = 32 << 20;
+const PIECES: usize = 8;
+/// How far ahead of the reading the system is told to fetch.
+const AHEAD: u64 = 16 << 20;
 /// The most files at a time: more do not make storage faster.
 const JOBS: usize = 128;
 
@@ -95,14 +99,14 @@ pub fn files(
     order.sort_by_key(|&(at, size)| (std::cmp::Reverse(size), at));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = if jobs == 0 { cores } else { jobs }.min(JOBS).min(tasks.len()).max(1);
-    let piece = (MEMORY / PIECES / jobs).min(PIECE);
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<Result<Hashed, Unread>>>> =
         tasks.iter().map(|_| Mutex::new(None)).collect();
-    let work = || {
+    // `spare`: a core is free for another thread that reads.
+    let work = &|spare: bool| {
         while let Some(&(at, _)) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
             let (Some(task), Some(place)) = (tasks.get(at), results.get(at)) else { continue };
-            let outcome = file(task, piece, progress);
+            let outcome = file(task, spare, progress);
             if let Ok(hashed) = &outcome {
                 done(task, hashed);
             }
@@ -112,10 +116,10 @@ pub fn files(
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..jobs {
-            scope.spawn(work);
+        for number in 1..jobs {
+            scope.spawn(move || work(number + jobs < cores));
         }
-        work();
+        work(jobs < cores);
     });
     let outcome = |place: Mutex<Option<_>>| place.into_inner().ok().flatten();
     results.into_iter().map(|place| outcome(place).unwrap_or(Err(Unread::Changed))).collect()
@@ -123,10 +127,10 @@ pub fn files(
 
 /// Hashes one file. A read that fails because a network file system lost the file is tried once
 /// more from the beginning.
-fn file(task: &Task, piece: usize, progress: &(dyn Fn(u64) + Sync)) -> Result<Hashed, Unread> {
+fn file(task: &Task, spare: bool, progress: &(dyn Fn(u64) + Sync)) -> Result<Hashed, Unread> {
     let stale = |found: &Unread| matches!(found, Unread::System(error) if error.kind() == io::ErrorKind::StaleNetworkFileHandle);
-    match hash(task, piece, progress) {
-        Err(found) if stale(&found) => match hash(task, piece, &|_| ()) {
+    match hash(task, spare, progress) {
+        Err(found) if stale(&found) => match hash(task, spare, &|_| ()) {
             Err(found) if stale(&found) => Err(Unread::Stale),
             outcome => outcome,
         },
@@ -134,7 +138,7 @@ fn file(task: &Task, piece: usize, progress: &(dyn Fn(u64) + Sync)) -> Result<Ha
     }
 }
 
-fn hash(task: &Task, piece: usize, progress: &(dyn Fn(u64) + Sync)) -> Result<Hashed, Unread> {
+fn hash(task: &Task, spare: bool, progress: &(dyn Fn(u64) + Sync)) -> Result<Hashed, Unread> {
     let file = open(&task.path)?;
     let stamp = Stamp::of(&file.metadata()?);
     let mut sums = Sums::new(task.blob, stamp.size);
@@ -146,7 +150,12 @@ fn hash(task: &Task, piece: usize, progress: &(dyn Fn(u64) + Sync)) -> Result<Ha
     };
     // A byte more than it says is too many already: a file that is written as fast as it is read would
     // never end.
-    pieces(&file, stamp.size.saturating_add(1), piece, &mut take)?;
+    let limit = stamp.size.saturating_add(1);
+    if spare && limit > 4 * PIECE as u64 {
+        beside(&file, limit, &mut take)?;
+    } else {
+        in_turn(&file, limit, &mut take)?;
+    }
     let after = Stamp::of(&file.metadata()?);
     if after.size < stamp.size {
         return Err(Unread::Shrank { now: after.size, size: stamp.size });
@@ -165,19 +174,36 @@ fn hash(task: &Task, piece: usize, progress: &(dyn Fn(u64) + Sync)) -> Result<Ha
 }
 
 /// Gives `take` what a file holds, at most `limit` bytes.
-fn pieces(file: &File, limit: u64, piece: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
-    let mut file = file.take(limit);
-    // A small file is not worth a thread.
-    if limit <= piece as u64 {
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        take(&bytes);
-        return Ok(());
+fn in_turn(file: &File, limit: u64, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    let size = usize::try_from(limit).map_or(PIECE, |limit| limit.min(PIECE));
+    let mut buffer = vec![0; size];
+    let mut reader = file.take(limit);
+    let (mut at, mut fetched) = (0_u64, 0_u64);
+    loop {
+        // Advice that is refused costs waiting alone.
+        if limit > AHEAD && at + AHEAD / 2 >= fetched {
+            let _ = rustix::fs::fadvise(file, fetched, NonZeroU64::new(AHEAD), Advice::WillNeed);
+            fetched += AHEAD;
+        }
+        match reader.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(length) => {
+                take(buffer.get(..length).unwrap_or(&buffer));
+                at += length as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
+}
+
+/// The same, while another thread reads.
+fn beside(file: &File, limit: u64, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    let mut file = file.take(limit);
     let (full, filled) = sync_channel::<io::Result<(Vec<u8>, usize)>>(PIECES);
     let (empty, spare) = sync_channel::<Vec<u8>>(PIECES);
     for _ in 0..PIECES {
-        let _ = empty.send(vec![0; piece]);
+        let _ = empty.send(vec![0; PIECE]);
     }
     std::thread::scope(|scope| {
         scope.spawn(move || read(&mut file, &spare, &full));
@@ -258,7 +284,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut tasks = Vec::new();
         let mut want = Vec::new();
-        for (name, size) in [("empty", 0), ("short", 10), ("piece", PIECE), ("long", 7 * PIECE + 3)] {
+        for (name, size) in [("empty", 0), ("short", 10), ("piece", PIECE), ("long", 80 * PIECE + 3)] {
             let bytes: Vec<u8> = (0..size).map(|at| (at % 251) as u8).collect();
             let path = folder.path().join(name);
             fs_err::write(&path, &bytes).unwrap();
@@ -283,7 +309,7 @@ mod tests {
                 hashed.iter().flatten().map(|one| (one.sha256.clone(), one.blob.clone())).collect();
             assert_eq!(got, want, "{jobs} jobs");
             assert!(hashed[4].is_err());
-            assert_eq!((seen.into_inner(), done.into_inner()), ((8 * PIECE + 13) as u64, 4));
+            assert_eq!((seen.into_inner(), done.into_inner()), ((81 * PIECE + 13) as u64, 4));
         }
     }
 
@@ -293,7 +319,7 @@ mod tests {
         let path = folder.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
         assert!(made.success());
-        let found = file(&task(path), PIECE, &|_| ()).unwrap_err();
+        let found = file(&task(path), true, &|_| ()).unwrap_err();
         assert_eq!(found.to_string(), "no regular file");
     }
 
@@ -301,25 +327,27 @@ mod tests {
     fn a_file_that_changes_while_it_is_read_has_no_digest() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
-        let change = |what: &(dyn Fn() + Sync)| {
-            fs_err::write(&path, vec![1_u8; 6 * PIECE]).unwrap();
-            // Older kernels count time in ticks of some milliseconds.
-            std::thread::sleep(std::time::Duration::from_millis(20));
-            let first = std::sync::Once::new();
-            file(&task(path.clone()), PIECE, &|_| first.call_once(what)).unwrap_err()
-        };
-        let handle = || File::options().write(true).open(&path).unwrap();
-        let found = change(&|| handle().set_len(3 * PIECE as u64).unwrap());
-        assert!(matches!(found, Unread::Shrank { .. }), "{found}");
-        let found = change(&|| handle().set_len(1 << 40).unwrap());
-        assert!(matches!(found, Unread::Grew { .. }), "{found}");
-        let found = change(&|| std::io::Write::write_all(&mut handle(), b"x").unwrap());
-        assert!(matches!(found, Unread::Changed), "{found}");
-        let other = folder.path().join("other");
-        let found = change(&|| {
-            fs_err::copy(&path, &other).unwrap();
-            fs_err::rename(&other, &path).unwrap();
-        });
-        assert!(matches!(found, Unread::Changed), "{found}");
+        for spare in [true, false] {
+            let change = |what: &(dyn Fn() + Sync)| {
+                fs_err::write(&path, vec![1_u8; 6 * PIECE]).unwrap();
+                // Older kernels count time in ticks of some milliseconds.
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                let first = std::sync::Once::new();
+                file(&task(path.clone()), spare, &|_| first.call_once(what)).unwrap_err()
+            };
+            let handle = || File::options().write(true).open(&path).unwrap();
+            let found = change(&|| handle().set_len(3 * PIECE as u64).unwrap());
+            assert!(matches!(found, Unread::Shrank { .. }), "{found}");
+            let found = change(&|| handle().set_len(1 << 40).unwrap());
+            assert!(matches!(found, Unread::Grew { .. }), "{found}");
+            let found = change(&|| std::io::Write::write_all(&mut handle(), b"x").unwrap());
+            assert!(matches!(found, Unread::Changed), "{found}");
+            let other = folder.path().join("other");
+            let found = change(&|| {
+                fs_err::copy(&path, &other).unwrap();
+                fs_err::rename(&other, &path).unwrap();
+            });
+            assert!(matches!(found, Unread::Changed), "{found}");
+        }
     }
 }
