@@ -2,6 +2,8 @@
 
 #[path = "audit/hostile.rs"]
 mod hostile;
+#[path = "audit/image.rs"]
+mod image;
 #[path = "audit/pitfalls.rs"]
 mod pitfalls;
 
@@ -57,6 +59,18 @@ impl Stage {
         self.sandbox.write(&format!("{CACHE}/trees/{COMMIT}.json"), text);
         let ran = self.sandbox.recipec(["lock", "--mirror", "mirror", "--update", MODEL]);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
+    }
+
+    /// Changes the pins of the lock, and seals it again.
+    fn edit_lock(&self, mut edit: impl FnMut(&mut lock::pin::Pin)) {
+        let text = self.sandbox.read(LOCK);
+        let mut lock = lock::Lock::read(LOCK, &text).unwrap();
+        for entry in lock.pins.values_mut() {
+            if let lock::pin::Entry::Pinned { pin, .. } = entry {
+                edit(pin);
+            }
+        }
+        self.sandbox.write(LOCK, lock.write());
     }
 
     fn path(&self, path: &str) -> PathBuf {

@@ -488,6 +488,7 @@ pub(crate) struct Audit {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Audited {
     Checkpoint(AuditCheckpoint),
+    Image(AuditImage),
 }
 
 /// Is a folder the locked checkpoint, whole and byte for byte?
@@ -511,6 +512,28 @@ pub(crate) struct AuditCheckpoint {
     /// Do not read again what has not changed since it was read, as noted in this file; it is made
     #[arg(long, value_name = "FILE", conflicts_with = "fast")]
     pub(crate) remember: Option<PathBuf>,
+}
+
+/// Is what ran the locked image?
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Evidence is a squash file of enroot, the evidence file of a launch script, what `docker inspect` \
+    or `podman inspect` say of an image or a container, or a manifest as a registry has it; each in a file, \
+    or `-` for standard input. What is no file is a reference, such as `NAME@sha256:…`."
+)]
+pub(crate) struct AuditImage {
+    /// What says which image ran
+    #[arg(value_name = "EVIDENCE", required = true)]
+    pub(crate) evidence: Vec<String>,
+    /// The lock of the recipe that ran
+    #[arg(long, value_name = "FILE")]
+    pub(crate) lock: PathBuf,
+    /// Which image of the lock, where it pins several
+    #[arg(long, value_name = "REFERENCE")]
+    pub(crate) image: Option<String>,
+    /// The platform that it had to be, such as `linux/arm64`; those that the lock needs by default
+    #[arg(long, value_name = "OS/MACHINE")]
+    pub(crate) platform: Option<String>,
 }
 
 /// Say what a finding means and what to do, with examples

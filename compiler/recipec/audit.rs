@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod documents;
+mod image;
 mod told;
 
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ use crate::outcome::Outcome;
 pub(crate) fn run(verb: &Audit) -> Outcome {
     match &verb.what {
         Audited::Checkpoint(verb) => checkpoint::run(verb),
+        Audited::Image(verb) => image::run(verb),
     }
 }
 

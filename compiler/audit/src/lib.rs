@@ -6,5 +6,6 @@
 
 pub mod checkpoint;
 pub mod found;
+pub mod image;
 pub mod shards;
 pub mod survey;
