@@ -489,6 +489,8 @@ pub(crate) struct Audit {
 pub(crate) enum Audited {
     Checkpoint(AuditCheckpoint),
     Image(AuditImage),
+    Run(AuditRun),
+    Results(AuditResults),
 }
 
 /// Is a folder the locked checkpoint, whole and byte for byte?
@@ -534,6 +536,48 @@ pub(crate) struct AuditImage {
     /// The platform that it had to be, such as `linux/arm64`; those that the lock needs by default
     #[arg(long, value_name = "OS/MACHINE")]
     pub(crate) platform: Option<String>,
+}
+
+/// Do results belong to the lock: the same plan, pins and harness, and figures that hold?
+#[derive(Args, Debug)]
+#[command(after_help = "A point is contradicted if anything recorded of its run is not as the lock says \
+    (exit code 4), unproven if something was not recorded (5), else reproduced (0).")]
+pub(crate) struct AuditRun {
+    /// The folder of a run, or one result
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// The lock of the recipe that was measured
+    #[arg(long, value_name = "FILE")]
+    pub(crate) lock: PathBuf,
+    /// List each thing that was compared, also those that are as locked
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) gates: Gates,
+}
+
+/// By what figures are judged.
+#[derive(Args, Debug)]
+pub(crate) struct Gates {
+    /// Percent by which a realised acceptance length may differ from the one that was told
+    #[arg(long, value_name = "PERCENT", default_value = "2", help_heading = "Gates")]
+    pub(crate) acceptance: f64,
+    /// Percent of requests that must have a time to the first token and an inter-token latency
+    #[arg(long, value_name = "PERCENT", default_value = "95", help_heading = "Gates")]
+    pub(crate) coverage: f64,
+    /// The least scores, in place of `manifests/policy/scores.json`
+    #[arg(long, value_name = "FILE", help_heading = "Gates")]
+    pub(crate) scores: Option<PathBuf>,
+}
+
+/// Sum up many runs, recipe by recipe
+#[derive(Args, Debug)]
+pub(crate) struct AuditResults {
+    /// What `recipec audit run --format json` wrote, or folders of runs, which are audited by the locks here
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) gates: Gates,
 }
 
 /// Say what a finding means and what to do, with examples

@@ -3,6 +3,8 @@
 mod checkpoint;
 mod documents;
 mod image;
+mod results;
+mod run;
 mod told;
 
 use std::collections::BTreeMap;
@@ -15,15 +17,17 @@ use diag::{Diagnostic, Diagnostics};
 use host::files::Root;
 use recipe::want::Want;
 
-use crate::arguments::{Audit, Audited};
+use crate::arguments::{Audit, Audited, Options};
 use crate::corpus::LOCK_LIMIT;
 use crate::outcome::Outcome;
 
 /// Audits what was asked for.
-pub(crate) fn run(verb: &Audit) -> Outcome {
+pub(crate) fn run(verb: &Audit, options: &Options) -> Outcome {
     match &verb.what {
         Audited::Checkpoint(verb) => checkpoint::run(verb),
         Audited::Image(verb) => image::run(verb),
+        Audited::Run(verb) => run::run(verb),
+        Audited::Results(verb) => results::run(verb, options),
     }
 }
 

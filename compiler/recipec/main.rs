@@ -67,7 +67,7 @@ fn run() -> ExitCode {
         Verb::Eval(verb) => eval::run(verb, &options),
         Verb::Fmt(verb) => fmt::run(verb, &options),
         Verb::Flags(verb) => flags::run(verb),
-        Verb::Audit(verb) => audit::run(verb),
+        Verb::Audit(verb) => audit::run(verb, &options),
         Verb::Explain(verb) => explain::run(verb),
         Verb::Completions(verb) => completions::run(verb),
     };

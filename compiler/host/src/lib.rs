@@ -21,6 +21,7 @@ pub mod memory;
 mod mirror;
 mod progress;
 mod resolve;
+pub mod results;
 pub mod squash;
 pub mod stamp;
 mod write;

@@ -172,6 +172,12 @@ fn short(word: &Word) -> Setting {
     Setting::Text(short_text(to_text(word)))
 }
 
+/// Returns a value as a lock has it: as it is, or by its length and digest where it is long.
+#[must_use]
+pub fn shown(text: &str) -> String {
+    short_text(text.to_owned())
+}
+
 fn short_text(text: String) -> String {
     if text.len() <= LONGEST && !text.contains('\n') {
         return text;
