@@ -105,3 +105,40 @@ fn one_checkpoint_moves_and_exactly_its_recipes_differ() {
     assert!(other.is_empty(), "{other:#?}");
     println!("{}", summary::markdown(&comparison, Language::English));
 }
+
+#[test]
+fn which_thread_looks_at_which_lock_changes_no_byte_of_the_answer() {
+    let sandbox = crate::support::Sandbox::with("fixtures/tour");
+    crate::support::copy_tree(&repository().join("fixtures/mirror"), &sandbox.path("mirror"));
+    for index in 0..12 {
+        let key = format!("tiny-{index}");
+        sandbox
+            .recipec(["new", &key, "--from", "tiny-fp4-b200-vllm", "--change", "engineVersion=0.25.1"])
+            .exits(0);
+    }
+    sandbox.recipec(["lock", "--mirror", "mirror"]).exits(0);
+    assert_eq!(sandbox.recipec(["lock", "--check"]).exits(0).stdout, "nothing differs in 13 recipes\n");
+    // Two are behind, one was edited, one has no lock, and the others are as they should be.
+    for key in ["tiny-3", "tiny-9"] {
+        let manifest = sandbox.read(&format!("manifests/{key}.nix"));
+        sandbox.write(
+            &format!("manifests/{key}.nix"),
+            manifest.replace(r#"engineVersion = "0.25.1""#, r#"image = "registry.example/tiny/engine:1.1""#),
+        );
+    }
+    sandbox.bash("sed -i s/max-num-seqs/max-num-sequences/ lockfiles/tiny-5/*.lock.json; rm lockfiles/tiny-7/*.lock.json").exits(0);
+    let answers: std::collections::BTreeSet<(String, String)> = (0..8)
+        .map(|_| {
+            let ran = sandbox.recipec(["lock", "--check"]).exits(3);
+            (ran.stdout, ran.stderr)
+        })
+        .collect();
+    assert_eq!(answers.len(), 1, "{answers:#?}");
+    let document = sandbox.recipec(["lock", "--check", "--format", "json"]).exits(3).json();
+    assert_eq!(document["added"], serde_json::json!(["tiny-7"]));
+    let slugs: Vec<&str> =
+        document["diagnostics"].as_array().unwrap().iter().map(|one| one["slug"].as_str().unwrap()).collect();
+    for (slug, count) in [("lock-edited", 1), ("lock-missing", 1), ("lock-stale", 2)] {
+        assert_eq!(slugs.iter().filter(|found| **found == slug).count(), count, "{slugs:?}");
+    }
+}

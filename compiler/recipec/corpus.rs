@@ -34,15 +34,25 @@ pub(crate) struct Loaded<'w, 'f> {
 impl Loaded<'_, '_> {
     /// Returns the lock of a recipe as far as it can be read, with what is wrong with it.
     pub(crate) fn lock(&self, recipe: &Recipe) -> Result<Option<FoundLock>, Diagnostic> {
+        let found = self.lock_text(recipe)?;
+        Ok(found.map(|(path, text)| {
+            let (lock, findings) = Lock::open(&path, &text);
+            FoundLock { path, text, lock, findings }
+        }))
+    }
+
+    /// Returns the path and the text of the lock of a recipe, if there is one.
+    pub(crate) fn lock_text(&self, recipe: &Recipe) -> Result<Option<(String, String)>, Diagnostic> {
         let path = lock_path(recipe);
-        let bytes = match self.workspace.root.bytes(&path, LOCK_LIMIT) {
-            Ok(bytes) => bytes,
-            Err(host::files::PathError::Missing) => return Ok(None),
-            Err(error) => return Err(unreadable(&path, &error)),
-        };
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let (lock, findings) = Lock::open(&path, &text);
-        Ok(Some(FoundLock { path, text, lock, findings }))
+        match self.workspace.root.bytes(&path, LOCK_LIMIT) {
+            Ok(bytes) => {
+                let text = String::from_utf8(bytes)
+                    .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+                Ok(Some((path, text)))
+            }
+            Err(host::files::PathError::Missing) => Ok(None),
+            Err(error) => Err(unreadable(&path, &error)),
+        }
     }
 
     /// Returns what the locks of all recipes know, and what is wrong with them.

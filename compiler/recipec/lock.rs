@@ -23,9 +23,10 @@ use crate::outcome::{Answer, Document, Failure, Outcome};
 
 /// Locks the recipes that are asked for, or checks their locks.
 pub(crate) fn run(verb: &arguments::Lock, options: &Options) -> Outcome {
-    corpus::with("lock", &verb.recipes, options, |loaded| {
-        if verb.check { lock_check::run(loaded, verb.require_pins) } else { lock(loaded, verb) }
-    })
+    if verb.check {
+        return lock_check::run(verb, options);
+    }
+    corpus::with("lock", &verb.recipes, options, |loaded| lock(loaded, verb))
 }
 
 /// One recipe on its way to a lock.

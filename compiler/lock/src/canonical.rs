@@ -11,7 +11,7 @@ pub fn canonical(value: &Value) -> String {
     text
 }
 
-fn write_value(value: &Value, out: &mut String) {
+pub(crate) fn write_value(value: &Value, out: &mut String) {
     match value {
         Value::Null => out.push_str("null"),
         Value::Bool(true) => out.push_str("true"),
@@ -29,25 +29,43 @@ fn write_value(value: &Value, out: &mut String) {
             out.push(']');
         }
         Value::Object(map) => {
-            let mut keys: Vec<&String> = map.keys().collect();
-            keys.sort_by(|a, b| a.encode_utf16().cmp(b.encode_utf16()));
-            out.push('{');
-            for (index, key) in keys.into_iter().enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                write_string(key, out);
-                out.push(':');
-                write_value(&map[key], out);
-            }
-            out.push('}');
+            write_map(map.iter(), out, write_value);
         }
     }
+}
+
+/// Writes a map whose entries come in the order of their bytes.
+pub(crate) fn write_map<'a, V>(
+    entries: impl Iterator<Item = (&'a String, V)>,
+    out: &mut String,
+    write: impl Fn(V, &mut String),
+) {
+    let mut entries: Vec<(&String, V)> = entries.collect();
+    // The order of bytes is that of UTF-16 units but where a character takes two of them.
+    if !entries.iter().all(|(key, _)| key.is_ascii()) {
+        entries.sort_by(|a, b| a.0.encode_utf16().cmp(b.0.encode_utf16()));
+    }
+    out.push('{');
+    for (index, (key, value)) in entries.into_iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        write_string(key, out);
+        out.push(':');
+        write(value, out);
+    }
+    out.push('}');
 }
 
 /// Writes a string with the fewest escapes: the same in canonical and in pretty JSON.
 pub(crate) fn write_string(text: &str, out: &mut String) {
     out.push('"');
+    // Most texts need no escape, and texts are most of what is written.
+    if !text.bytes().any(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     for c in text.chars() {
         match c {
             '"' => out.push_str("\\\""),

@@ -7,10 +7,10 @@ use recipe::want::Want;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::document::{PlanKey, mode_name};
+use crate::document::{PlanKey, job_fields, mode_name};
 use crate::launch::Setting;
 use crate::pin::Entry;
-use crate::{Lock, build, canonical};
+use crate::{Lock, build, canonical, fingerprint};
 
 /// One field that differs.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -81,6 +81,35 @@ pub fn check(lock: &Lock, plans: &[Plan], wants: &[Want]) -> Vec<Change> {
         (want.name(), entry)
     });
     diff(lock, &build(&lock.recipe, plans, pins.collect(), lock.known.clone()))
+}
+
+/// Returns true if a lock is what manifests give: every plan has its digest, every job its labels, and
+/// every want its entry, and there are no others. The table of behaviour is not compared: it follows from
+/// what the digests are over, is under the seal, and only says to people where two digests differ.
+#[must_use]
+pub fn current(lock: &Lock, plans: &[Plan], wants: &[Want]) -> bool {
+    let names: BTreeSet<String> = wants.iter().map(Want::name).collect();
+    let pinned = |want: &Want| {
+        lock.pins.get(&want.name()).is_some_and(|entry| {
+            let (Entry::Pinned { want: locked, .. } | Entry::Unpinned { want: locked, .. }) = entry;
+            locked == want
+        })
+    };
+    if names.len() != lock.pins.len() || !wants.iter().all(pinned) {
+        return false;
+    }
+    let (mut jobs, mut count) = (BTreeSet::new(), 0);
+    for plan in plans {
+        let Some(key) = PlanKey::of(plan) else { continue };
+        if jobs.insert(key.job) && lock.jobs.get(&key.job) != Some(&job_fields(&plan.points)) {
+            return false;
+        }
+        if lock.plans.get(&key) != Some(&fingerprint(plan)) {
+            return false;
+        }
+        count += 1;
+    }
+    count == lock.plans.len() && jobs.len() == lock.jobs.len()
 }
 
 struct Differences<'a> {

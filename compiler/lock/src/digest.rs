@@ -42,7 +42,13 @@ impl Digest {
     /// Returns the digest whose raw bytes these are; callers give the 32 bytes of a hasher.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Self {
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        const DIGITS: [char; 16] =
+            ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+        let mut hex = String::with_capacity(2 * bytes.len());
+        for byte in bytes {
+            hex.push(DIGITS[usize::from(byte >> 4)]);
+            hex.push(DIGITS[usize::from(byte & 15)]);
+        }
         Self { hex: hex.into() }
     }
 

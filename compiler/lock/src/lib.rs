@@ -25,7 +25,7 @@ mod wire;
 pub mod words;
 
 pub use canonical::canonical;
-pub use diff::{Cause, Change, check, diff};
+pub use diff::{Cause, Change, check, current, diff};
 pub use digest::{Digest, DigestError};
 pub use document::{Lock, PlanKey, build, path, point_ids};
 pub use fingerprint::{Fingerprint, fingerprint, role};

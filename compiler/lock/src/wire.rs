@@ -5,6 +5,7 @@
 //! is not rewritten. Wire types are not domain types: each version has its own module, and a new
 //! version is a new module beside the old ones.
 
+mod brief;
 mod v1;
 
 use diag::slugs::lock::{LOCK_CONFLICT, LOCK_EDITED, LOCK_UNREADABLE, LOCK_VERSION};
@@ -70,6 +71,8 @@ pub(crate) fn read(path: &str, text: &str) -> (Option<Lock>, Diagnostics) {
         }
     }
 }
+
+pub(crate) use brief::read as read_brief;
 
 /// Reads recipe, pins and facts of a side of a conflict; the seal cannot hold there.
 pub(crate) fn read_pins(path: &str, text: &str) -> Result<Lock, Diagnostics> {

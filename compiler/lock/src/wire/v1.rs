@@ -31,9 +31,15 @@ struct Document {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WirePlan {
+pub(super) struct WirePlan {
     digest: Digest,
     groups: BTreeMap<String, Digest>,
+}
+
+impl From<WirePlan> for Fingerprint {
+    fn from(plan: WirePlan) -> Self {
+        Self { plan: plan.digest, groups: plan.groups }
+    }
 }
 
 /// `when` says which plans have the process; selectors in `settings` are among those.
@@ -91,7 +97,7 @@ pub(super) fn read(document: Value) -> Result<Lock, String> {
     check_names(&lock.pins)?;
     for (name, plan) in document.plans {
         let key: PlanKey = name.parse().map_err(|()| format!("`{name}` is no plan"))?;
-        lock.plans.insert(key, Fingerprint { plan: plan.digest, groups: plan.groups });
+        lock.plans.insert(key, plan.into());
     }
     let rows = lock.rows();
     let mut launch = Launch::default();
@@ -116,7 +122,7 @@ pub(super) fn read_pins(document: Value) -> Result<Lock, String> {
     Ok(Lock { recipe, pins, known, ..Lock::default() })
 }
 
-fn check_names(pins: &BTreeMap<String, Entry>) -> Result<(), String> {
+pub(super) fn check_names(pins: &BTreeMap<String, Entry>) -> Result<(), String> {
     for (name, entry) in pins {
         let (Entry::Pinned { want, .. } | Entry::Unpinned { want, .. }) = entry;
         if want.name() != *name {
