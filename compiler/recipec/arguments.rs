@@ -390,6 +390,16 @@ pub(crate) struct Verify {
     /// The day that dated rules are judged at
     #[arg(long, value_name = "YYYY-MM-DD")]
     pub(crate) at: Option<String>,
+    /// Also judge the results, the run and the pull request in this folder, as the forge's tools download
+    /// them (`recipec explain sweep-complete`)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) evidence: Option<PathBuf>,
+    /// Write the checklist of the sign-off with what is proven ticked
+    #[arg(long, requires = "evidence")]
+    pub(crate) signoff: bool,
+    /// Also demand that recipes only grew since this revision
+    #[arg(long, value_name = "REV")]
+    pub(crate) append_only: Option<String>,
     /// Judge by this rule alone; several may be given
     #[arg(long = "rule", value_name = "SLUG")]
     pub(crate) rules: Vec<String>,

@@ -73,6 +73,11 @@ pub(crate) fn since(
     Ok(compare(&old, &Side { locks, single: false }))
 }
 
+/// Returns the locks of a revision by config key.
+pub(crate) fn locks_at(loaded: &Loaded<'_, '_>, name: &str) -> Result<BTreeMap<String, Lock>, Diagnostics> {
+    Ok(revision(loaded, name)?.locks)
+}
+
 /// Returns the two recipes, if both operands are recipes.
 fn recipes_of<'c>(corpus: &'c Corpus, verb: &Diff) -> Option<(&'c Recipe, &'c Recipe)> {
     let recipe = |operand: &Option<String>| match kind(corpus, operand.as_deref()?) {

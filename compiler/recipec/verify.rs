@@ -1,5 +1,7 @@
 //! `recipec verify`: what recipes say, set beside what upstream says.
 
+mod evidence;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -25,7 +27,8 @@ use crate::outcome::{Answer, Document, Failure, Outcome};
 use crate::workspace::unreadable;
 
 /// Policy of roots that have none of their own.
-const POLICY: [(&str, &str); 9] = [
+const POLICY: [(&str, &str); 10] = [
+    ("review.json", include_str!("../../manifests/policy/review.json")),
     ("changelog.json", include_str!("../../manifests/policy/changelog.json")),
     ("engines.json", include_str!("../../manifests/policy/engines.json")),
     ("offload.json", include_str!("../../manifests/policy/offload.json")),
@@ -37,8 +40,11 @@ const POLICY: [(&str, &str); 9] = [
     ("deprecations.json", include_str!("../../manifests/policy/deprecations.json")),
 ];
 
-/// Verdicts on recipes.
-struct Verdicts(Vec<Verdict>);
+/// Verdicts on recipes, and the checklist of the sign-off if it is asked for.
+struct Verdicts {
+    verdicts: Vec<Verdict>,
+    signoff: Option<String>,
+}
 
 /// What resolving says of each want now, by name.
 type Answers = BTreeMap<String, Result<upstream::Resolved, upstream::Refusal>>;
@@ -49,7 +55,7 @@ type Library = BTreeMap<(String, String), Result<Rc<Page>, String>>;
 /// Judges the recipes that are asked for.
 pub(crate) fn run(verb: &Verify, options: &Options) -> Outcome {
     corpus::with("verify", &verb.recipes, options, |mut loaded| match judge(&mut loaded, verb) {
-        Ok(verdicts) => {
+        Ok(Verdicts { verdicts, signoff }) => {
             let failed = summary(&verdicts);
             let mut failures: BTreeSet<Failure> =
                 loaded.findings.iter().filter_map(Failure::of_error).collect();
@@ -71,22 +77,24 @@ pub(crate) fn run(verb: &Verify, options: &Options) -> Outcome {
                     .collect();
                 loaded.findings.extend(findings);
             }
-            let mut outcome = loaded.finish("verify", Verdicts(verdicts));
+            let mut outcome = loaded.finish("verify", Verdicts { verdicts, signoff });
             outcome.failures = failures;
             outcome.explicit = true;
             outcome
         }
         Err(findings) => {
             loaded.findings.extend(findings);
-            loaded.finish("verify", Verdicts(Vec::new()))
+            loaded.finish("verify", Verdicts { verdicts: Vec::new(), signoff: None })
         }
     })
 }
 
-fn judge(loaded: &mut Loaded<'_, '_>, verb: &Verify) -> Result<Vec<Verdict>, Diagnostics> {
+fn judge(loaded: &mut Loaded<'_, '_>, verb: &Verify) -> Result<Verdicts, Diagnostics> {
     let policy = policy(loaded)?;
     let profile = profile(&policy, verb.profile.as_deref())?;
-    let day = day(verb)?;
+    let dossier = verb.evidence.as_deref().map(evidence::read).transpose().map_err(one)?;
+    let day = day(verb)?.or_else(|| dossier.as_ref()?.day());
+    let before = verb.append_only.as_deref().map(|name| crate::diff::locks_at(loaded, name)).transpose()?;
     let rules = rules(verb)?;
     let corpus = std::mem::take(&mut loaded.corpus);
     let mut locks: BTreeMap<&str, Lock> = BTreeMap::new();
@@ -119,11 +127,29 @@ fn judge(loaded: &mut Loaded<'_, '_>, verb: &Verify) -> Result<Vec<Verdict>, Dia
             found.retain(|verdict| verdict.slug != COOKBOOK_MATCH.as_str());
             found.extend(missing.into_iter().map(|message| unread(recipe, message)));
         }
+        if let Some(dossier) = &dossier {
+            let pinned = evidence::pinned(lock, &subject.image);
+            found.extend(::verify::evidence::judge(&subject, dossier, pinned.as_deref()));
+        }
+        if let Some(before) = &before {
+            found.push(::verify::evidence::growth(&subject, before.get(&subject.recipe), lock));
+        }
         found.retain(|verdict| rules.is_empty() || rules.contains(verdict.slug));
         verdicts.extend(found);
     }
+    if let Some(dossier) = &dossier {
+        let found = ::verify::evidence::pull_request(dossier, &policy).into_iter();
+        verdicts.extend(found.filter(|verdict| rules.is_empty() || rules.contains(verdict.slug)));
+    }
+    let signoff = match dossier.filter(|_| verb.signoff) {
+        None => None,
+        Some(dossier) => Some(
+            ::verify::evidence::fill_in(&dossier, &verdicts, &policy)
+                .map_err(|why| one(Diagnostic::error(OPTION_NOT_READ, why)))?,
+        ),
+    };
     loaded.corpus = corpus;
-    Ok(verdicts)
+    Ok(Verdicts { verdicts, signoff })
 }
 
 fn one(finding: Diagnostic) -> Diagnostics {
@@ -184,8 +210,13 @@ fn ask(verb: &Verify, locks: &BTreeMap<&str, Lock>) -> Answers {
     let mut wants = BTreeSet::new();
     for entry in locks.values().flat_map(|lock| lock.pins.values()) {
         let Entry::Pinned { want, pin } = entry else { continue };
-        wants.insert(want.clone());
-        wants.extend(as_pinned(want, pin));
+        let page = as_pinned(want, pin);
+        // A commit names one content for ever: asked by the commit that is pinned, which last changed
+        // the path, nobody has to walk through history.
+        if !(is_commit(want) && page.is_some()) {
+            wants.insert(want.clone());
+        }
+        wants.extend(page.filter(|_| is_commit(want) || is_cookbook(want)));
     }
     if wants.is_empty() {
         return Answers::new();
@@ -202,19 +233,27 @@ fn ask(verb: &Verify, locks: &BTreeMap<&str, Lock>) -> Answers {
     answers.map(|answer| (answer.want.name(), answer.outcome)).collect()
 }
 
-/// Returns the want that names a cookbook page by the commit that is pinned.
+/// Returns the want that names a file by the commit that is pinned.
 fn as_pinned(want: &Want, pin: &Pin) -> Option<Want> {
     match (want, pin) {
-        (Want::Source { purpose, repository, path, .. }, Pin::Source(source)) if purpose == "cookbook" => {
-            Some(Want::Source {
-                purpose: purpose.clone(),
-                repository: repository.clone(),
-                revision: source.commit.clone(),
-                path: path.clone(),
-            })
-        }
+        (Want::Source { purpose, repository, path, .. }, Pin::Source(source)) => Some(Want::Source {
+            purpose: purpose.clone(),
+            repository: repository.clone(),
+            revision: source.commit.clone(),
+            path: path.clone(),
+        }),
         _ => None,
     }
+}
+
+fn is_cookbook(want: &Want) -> bool {
+    matches!(want, Want::Source { purpose, .. } if purpose == "cookbook")
+}
+
+/// True if a want names a file by a whole commit id.
+fn is_commit(want: &Want) -> bool {
+    let whole = |revision: &str| revision.len() == 40 && revision.bytes().all(|b| b.is_ascii_hexdigit());
+    matches!(want, Want::Source { revision, .. } if whole(revision))
 }
 
 /// Sorts the answers into pages and standings, and says which pages are missing.
@@ -228,10 +267,11 @@ fn collect(lock: Option<&Lock>, answers: &Answers, library: &mut Library) -> (Co
             }
             Entry::Unpinned { .. } => {}
             Entry::Pinned { want, pin } => {
-                if let Some(answer) = answers.get(name) {
+                let by_commit = || answers.get(&as_pinned(want, pin)?.name());
+                if let Some(answer) = answers.get(name).or_else(by_commit) {
                     collected.standing.extend(standing(answer, pin).map(|standing| (name.clone(), standing)));
                 }
-                if let Some(pinned) = as_pinned(want, pin) {
+                if let Some(pinned) = as_pinned(want, pin).filter(|_| is_cookbook(want)) {
                     let key = (pinned.name(), crate::lock::identity(pin));
                     let read = || page_of(&pinned, pin, answers.get(&pinned.name())).map(Rc::new);
                     match library.entry(key).or_insert_with(read).clone() {
@@ -321,14 +361,19 @@ fn finding(verdict: &Verdict, at: Option<diag::Span>) -> Option<Diagnostic> {
 
 impl Answer for Verdicts {
     fn human(&self) -> String {
-        report::human(&self.0)
+        self.signoff.clone().unwrap_or_else(|| report::human(&self.verdicts))
     }
 
     fn document(&self) -> Document {
-        Document::Fields(json!({ "verdicts": self.0 }).as_object().cloned().unwrap_or_default())
+        let mut fields = serde_json::Map::new();
+        fields.insert("verdicts".to_owned(), json!(self.verdicts));
+        if let Some(signoff) = &self.signoff {
+            fields.insert("signoff".to_owned(), signoff.as_str().into());
+        }
+        Document::Fields(fields)
     }
 
     fn markdown(&self) -> Option<String> {
-        Some(report::markdown(&self.0) + "\n")
+        Some(self.signoff.clone().unwrap_or_else(|| report::markdown(&self.verdicts)) + "\n")
     }
 }

@@ -1,9 +1,11 @@
 //! What a recipe claims, in the terms in which upstream can confirm it.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use engine::known::{Checkpoint, Curve, Known};
-use engine::{Engine, choose};
+use engine::{Canonical, Engine, canonical, choose};
 use recipe::plan::{Group, Mode, Phase, Plan, Rank, Role};
 use recipe::recipe::Speculation;
 use recipe::{Recipe, Target};
@@ -37,6 +39,7 @@ pub struct Subject<'a> {
     pub hardware: BTreeMap<String, Hardware>,
     /// The plans.
     pub plans: &'a [Plan],
+    read: RefCell<BTreeMap<Vec<String>, Rc<Canonical>>>,
 }
 
 /// How a recipe drafts.
@@ -137,8 +140,23 @@ impl<'a> Subject<'a> {
             curves,
             hardware: hardware.collect(),
             plans,
+            read: RefCell::default(),
         })
     }
+
+    /// Returns a server's command in the terms of its engine. Clusters and modes start the same
+    /// servers, so each command is read once.
+    #[must_use]
+    pub fn canonical(&self, rank: &Rank) -> Rc<Canonical> {
+        let argv = argv(rank);
+        if let Some(known) = self.read.borrow().get(&argv) {
+            return known.clone();
+        }
+        let canonical = Rc::new(canonical(self.engine, &self.version, &argv));
+        self.read.borrow_mut().insert(argv, canonical.clone());
+        canonical
+    }
+
     /// Returns the ids of a plan's points.
     #[must_use]
     pub fn points(&self, plan: &Plan) -> Vec<String> {

@@ -5,8 +5,8 @@ pub mod command;
 pub mod generator;
 pub mod matrix;
 mod published;
+mod shelf;
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -16,6 +16,7 @@ use serde_json::{Map, Value as Json};
 
 use generator::Generator;
 use matrix::{Matrix, MatrixCell};
+pub use shelf::{Shelf, Shown};
 
 /// A page of a cookbook, as pinned.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,33 +67,6 @@ pub struct Unreadable {
     pub line: usize,
     /// What is not understood, as a phrase.
     pub why: String,
-}
-
-/// Pages that were read, so that each is read once however many recipes it speaks of.
-#[derive(Default, Debug)]
-pub struct Shelf {
-    read: RefCell<BTreeMap<[String; 4], Vec<Rc<Cell>>>>,
-}
-
-impl Shelf {
-    /// Returns what [`cells`] does.
-    ///
-    /// # Errors
-    /// As [`cells`] has them.
-    pub fn cells(
-        &self,
-        page: &Page,
-        pages: &[Rc<Page>],
-        hardware: &str,
-    ) -> Result<Vec<Rc<Cell>>, Unreadable> {
-        let key = [page.repository.as_str(), &page.commit, &page.path, hardware].map(str::to_owned);
-        if let Some(known) = self.read.borrow().get(&key) {
-            return Ok(known.clone());
-        }
-        let found: Vec<Rc<Cell>> = cells(page, pages, hardware)?.into_iter().map(Rc::new).collect();
-        self.read.borrow_mut().insert(key, found.clone());
-        Ok(found)
-    }
 }
 
 /// Returns the commands that a page shows for a GPU (`b200`). A page that is of no known form and

@@ -147,7 +147,10 @@ pub struct Comparer<'a> {
     policy: &'a FacetPolicy,
     setting: Setting<'a>,
     facets: Vec<(&'a FacetRule, Vec<Place>)>,
-    ignored: BTreeSet<Place>,
+    /// Places of facets and those that are not shown at all.
+    compared: BTreeSet<Place>,
+    /// Data and tensor parallelism.
+    widths: [Place; 2],
     /// What is known of the checkpoint, by name.
     facts: Json,
 }
@@ -160,21 +163,28 @@ impl<'a> Comparer<'a> {
             let from = rule.from.get(setting.engine.name())?;
             Some((rule, from.iter().map(|text| Place::read(&setting, text)).collect()))
         };
-        let facets = policy.facets.iter().filter_map(places).collect();
-        let ignored = policy.ignored.iter().map(|name| Place::read(&setting, name)).collect();
+        let facets: Vec<(&FacetRule, Vec<Place>)> = policy.facets.iter().filter_map(places).collect();
+        let ignored = policy.ignored.iter().map(|name| Place::read(&setting, name));
+        let compared = facets.iter().flat_map(|(_, places)| places.iter().cloned()).chain(ignored).collect();
+        let widths =
+            ["--data-parallel-size", "--tensor-parallel-size"].map(|name| Place::read(&setting, name));
         let facts = serde_json::to_value(&setting.checkpoint).unwrap_or_default();
-        Self { policy, setting, facets, ignored, facts }
+        Self { policy, setting, facets, compared, widths, facts }
     }
 
     /// Returns the facets of a plan beside a cell, in the order of policy; what changes no served
     /// model comes last.
     #[must_use]
     pub fn compare(&self, ours: &Served, theirs: &Served) -> Vec<FacetVerdict> {
-        let mut list: Vec<FacetVerdict> = Vec::new();
-        list.push(self.model(ours, theirs));
-        list.extend(self.facets.iter().filter_map(|(rule, places)| self.facet(rule, places, ours, theirs)));
+        let mut list = self.majors(ours, theirs);
         list.extend(self.others(ours, theirs));
         list
+    }
+
+    /// Returns the facets that policy names.
+    pub(crate) fn majors(&self, ours: &Served, theirs: &Served) -> Vec<FacetVerdict> {
+        let named = self.facets.iter().filter_map(|(rule, places)| self.facet(rule, places, ours, theirs));
+        std::iter::once(self.model(ours, theirs)).chain(named).collect()
     }
 
     fn model(&self, ours: &Served, theirs: &Served) -> FacetVerdict {
@@ -206,13 +216,10 @@ impl<'a> Comparer<'a> {
                     Some(set.into())
                 }
                 FacetKind::DataParallel => {
-                    let number = |name: &str| {
-                        served
-                            .value(&Place::read(&self.setting, name))
-                            .and_then(|value| value.as_u64())
-                            .unwrap_or(1)
-                    };
-                    Some((number("--data-parallel-size") > 1 && number("--tensor-parallel-size") == 1).into())
+                    let [data, tensor] = &self.widths;
+                    let number =
+                        |place: &Place| served.value(place).and_then(|value| value.as_u64()).unwrap_or(1);
+                    Some((number(data) > 1 && number(tensor) == 1).into())
                 }
                 FacetKind::Value | FacetKind::Checkpoint => {
                     places.iter().find_map(|place| served.value(place))
@@ -316,9 +323,8 @@ impl<'a> Comparer<'a> {
     }
 
     /// Returns what changes no served model, wherever one side sets it.
-    fn others(&self, ours: &Served, theirs: &Served) -> Vec<FacetVerdict> {
-        let compared: BTreeSet<&Place> =
-            self.facets.iter().flat_map(|(_, places)| places).chain(&self.ignored).collect();
+    pub(crate) fn others(&self, ours: &Served, theirs: &Served) -> Vec<FacetVerdict> {
+        let compared = &self.compared;
         let mut names: BTreeSet<(String, Place)> = BTreeSet::new();
         for served in [ours, theirs] {
             for (flag, value) in &served.canonical.flags {

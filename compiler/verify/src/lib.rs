@@ -5,6 +5,7 @@
 
 pub mod claim;
 pub mod cookbook;
+pub mod evidence;
 pub mod facet;
 mod judge;
 pub mod policy;

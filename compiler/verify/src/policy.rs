@@ -11,7 +11,8 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 pub use submission::{
-    ChangelogPolicy, EngineException, EnginePolicy, OffloadPolicy, ShippedPolicy, Waiver, WaiverPolicy,
+    ChangelogPolicy, ChecklistItem, EngineException, EnginePolicy, OffloadPolicy, ReviewPolicy,
+    ShippedPolicy, Waiver, WaiverPolicy,
 };
 
 /// Everything that manifests/policy says.
@@ -35,6 +36,8 @@ pub struct Policy {
     pub offload: OffloadPolicy,
     /// Entries of upstream's changelog.
     pub changelog: ChangelogPolicy,
+    /// Who may say what in a pull request.
+    pub review: ReviewPolicy,
 }
 
 /// What is compared.
@@ -276,7 +279,7 @@ pub struct Deprecation {
 }
 
 /// Names of the files.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "changelog.json",
     "deprecations.json",
     "engines.json",
@@ -284,6 +287,7 @@ const NAMES: [&str; 9] = [
     "images.json",
     "offload.json",
     "profiles.json",
+    "review.json",
     "shipped.json",
     "waivers.json",
 ];
@@ -315,6 +319,7 @@ impl Policy {
                 "shipped.json" => parse(text).map(|value| policy.shipped = value),
                 "waivers.json" => parse(text).and_then(filled_in).map(|value| policy.waivers = value),
                 "offload.json" => parse(text).map(|value| policy.offload = value),
+                "review.json" => parse(text).map(|value| policy.review = value),
                 "changelog.json" => parse(text).map(|value| policy.changelog = value),
                 _ => Err("no policy goes by this name".to_owned()),
             };

@@ -14,7 +14,8 @@ pub fn human(verdicts: &[Verdict]) -> String {
     for verdict in verdicts {
         if verdict.recipe != recipe {
             recipe = &verdict.recipe;
-            let _ = writeln!(text, "{}{recipe}", if text.is_empty() { "" } else { "\n" });
+            let title = if recipe.is_empty() { "pull request" } else { recipe };
+            let _ = writeln!(text, "{}{title}", if text.is_empty() { "" } else { "\n" });
         }
         let _ = writeln!(
             text,
@@ -135,6 +136,7 @@ fn outcome(outcome: FacetOutcome) -> &'static str {
 
 fn points(verdict: &Verdict) -> String {
     match verdict.points.as_slice() {
+        [] if verdict.recipe.is_empty() => String::new(),
         [] => "all points".to_owned(),
         [one] => one.rsplit_once('#').map_or_else(|| one.clone(), |(_, point)| format!("#{point}")),
         many => format!("{} points", many.len()),

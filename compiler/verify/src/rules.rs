@@ -19,7 +19,12 @@ use crate::cookbook::Class;
 use crate::verdict::{Evidence, Outcome, Verdict};
 
 /// Starts a verdict on a recipe.
-fn verdict(subject: &Subject<'_>, slug: diag::Slug, outcome: Outcome, message: impl Into<String>) -> Verdict {
+pub(crate) fn verdict(
+    subject: &Subject<'_>,
+    slug: diag::Slug,
+    outcome: Outcome,
+    message: impl Into<String>,
+) -> Verdict {
     Verdict {
         recipe: subject.recipe.clone(),
         points: Vec::new(),
@@ -46,6 +51,11 @@ fn all_points(subject: &Subject<'_>, plans: &[&Plan]) -> Vec<String> {
     }
     all.sort_by_key(|(job, _)| *job);
     all.into_iter().map(|(_, point)| point).collect()
+}
+
+/// Returns a number of things in words: `1 job`, `2 jobs`.
+pub(crate) fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 /// Evidence in a file of policy, which names its own sources.

@@ -138,3 +138,32 @@ pub struct ChangelogPolicy {
     /// What an entry may say as long as its pull request has no number.
     pub placeholders: Vec<String>,
 }
+
+/// Who may say what in a pull request, and what its checklist asks.
+#[derive(Clone, Default, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReviewPolicy {
+    #[serde(default)]
+    about: String,
+    /// Where it was read.
+    #[serde(default)]
+    pub source: String,
+    /// The command that authorizes the reuse of a run.
+    pub command: String,
+    /// Commands that take it back.
+    pub revocations: Vec<String>,
+    /// What the forge calls those who may.
+    pub associations: Vec<String>,
+    /// Items of the checklist, with the rules that prove them.
+    pub checklist: Vec<ChecklistItem>,
+}
+
+/// An item of the checklist.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChecklistItem {
+    /// Words that it has, in whatever case.
+    pub words: Vec<String>,
+    /// Rules that prove it together.
+    pub rules: Vec<String>,
+}

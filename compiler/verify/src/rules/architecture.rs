@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use diag::slugs::verify::ARCHITECTURE_OVERRIDE;
-use engine::{Value, canonical};
+use engine::Value;
 use recipe::plan::{Plan, Rank};
 use serde_json::Value as Json;
 
@@ -39,10 +39,10 @@ pub(crate) fn judge(subject: &Subject<'_>, policy: &Policy) -> Vec<Verdict> {
 }
 
 fn overridden(subject: &Subject<'_>, flags: &[String], harmless: &[String], rank: &Rank) -> Vec<String> {
-    let set = canonical(subject.engine, &subject.version, &claim::argv(rank)).flags;
+    let set = subject.canonical(rank);
     let mut messages = Vec::new();
     for flag in flags {
-        let Some(value) = set.get(flag.as_str()) else { continue };
+        let Some(value) = set.flags.get(flag.as_str()) else { continue };
         let json = match value {
             Value::Json(json) => json.clone(),
             other => match lock::parse_json(&other.to_text()) {

@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 
 use super::{all_points, verdict};
 use crate::claim::{self, Hardware, Subject};
-use crate::cookbook::{Cell, Class, Page};
+use crate::cookbook::{Cell, Class, Page, Shown};
 use crate::facet::{Comparer, FacetOutcome, FacetVerdict, Served, Setting, plain};
 use crate::judge::Collected;
 use crate::policy::{AdvisoryEffect, Lanes, Policy, Profile, Weight};
@@ -19,7 +19,7 @@ use crate::verdict::{Evidence, Outcome, Verdict};
 struct Candidate<'a> {
     page: &'a Page,
     cell: Rc<Cell>,
-    served: Served,
+    served: Rc<Served>,
 }
 
 /// Plans that come out alike beside one cell.
@@ -64,13 +64,14 @@ fn judge_gpu(
     let stem = stem(&subject.checkpoint, &policy.facets.qualifiers);
     let pages = &collected.pages;
     let (mut candidates, mut unreadable) = (Vec::new(), Vec::new());
-    for page in pages.iter().filter(|page| may_name(page, &stem)) {
-        match collected.shelf.cells(page, pages, &gpu.sku) {
-            Ok(cells) => candidates.extend(cells.into_iter().filter_map(|cell| {
-                let engine = engine::Engine::of_command(&cell.argv)?;
-                let served = Served::read(&setting, &cell.argv, &cell.env, None);
-                let fits =
-                    engine == subject.engine && self::stem(&served.model, &policy.facets.qualifiers) == stem;
+    let shelf = &collected.shelf;
+    // A page that does not name the model's family cannot be about it.
+    let family = stem.split('-').next().unwrap_or(&stem);
+    let may_name = |page: &&Rc<Page>| !family.is_empty() && shelf.names(page, family);
+    for page in pages.iter().filter(may_name) {
+        match shelf.shown(page, pages, &gpu.sku, &setting) {
+            Ok(shown) => candidates.extend(shown.into_iter().filter_map(|Shown { cell, served }| {
+                let fits = self::stem(&served.model, &policy.facets.qualifiers) == stem;
                 fits.then_some(Candidate { page, cell, served })
             })),
             Err(why) => unreadable.push((page, why)),
@@ -93,7 +94,7 @@ fn judge_gpu(
         })
         .collect();
     if candidates.is_empty() && verdicts.is_empty() {
-        let looked = pages.iter().filter(|page| may_name(page, &stem)).count();
+        let looked = pages.iter().filter(may_name).count();
         let message = format!(
             "no cookbook page shows {stem} on {} with {} ({looked} pages name it)",
             gpu.sku.to_uppercase(),
@@ -133,32 +134,23 @@ fn lanes<'a>(
     setting: &Setting<'_>,
 ) -> Vec<Lane<'a>> {
     let mut lanes: Vec<Lane<'a>> = Vec::new();
+    // Clusters start the same servers, and so do points that differ in what clients do.
+    let mut known: BTreeMap<(Vec<String>, BTreeMap<String, String>), (usize, Vec<FacetVerdict>)> =
+        BTreeMap::new();
     for plan in plans {
         for (_, rank) in claim::servers(plan) {
-            let ours =
-                Served::read(setting, &claim::argv(rank), &claim::env(rank), Some(&subject.checkpoint));
-            let compared = candidates
-                .iter()
-                .enumerate()
-                .map(|(index, candidate)| (index, comparer.compare(&ours, &candidate.served)));
-            // The nearest cell: fewest arguments that fail, then fewest that are only shown, then
-            // fewest that differ without changing the model, then the page's own order.
-            let nearest = compared.min_by_key(|(index, facets)| {
-                let count =
-                    |fits: &dyn Fn(&FacetVerdict) -> bool| facets.iter().filter(|facet| fits(facet)).count();
-                let circular =
-                    candidates.get(*index).is_some_and(|candidate| candidate.cell.class == Class::Circular);
-                (
-                    circular,
-                    count(&|facet| !facet.verdict.holds() && !facet.advisory),
-                    count(&|facet| !facet.verdict.holds()),
-                    count(&|facet| {
-                        facet.verdict == FacetOutcome::Informational && facet.ours != facet.theirs
-                    }),
-                    *index,
-                )
-            });
-            let Some((candidate, facets)) = nearest else { continue };
+            let (argv, env) = (claim::argv(rank), claim::env(rank));
+            let key = (argv, env);
+            let near = match known.get(&key) {
+                Some(near) => near.clone(),
+                None => {
+                    let ours = Served::read(setting, &key.0, &key.1, Some(&subject.checkpoint));
+                    let Some(near) = nearest(&ours, candidates, comparer) else { continue };
+                    known.insert(key, near.clone());
+                    near
+                }
+            };
+            let (candidate, facets) = near;
             let majors = |facets: &[FacetVerdict]| -> Vec<FacetVerdict> {
                 facets.iter().filter(|facet| facet.weight.is_some()).cloned().collect()
             };
@@ -175,6 +167,40 @@ fn lanes<'a>(
         }
     }
     lanes
+}
+
+/// Returns the nearest cell: fewest arguments that fail, then fewest that are only shown, then fewest
+/// that differ without changing the model, then the page's own order. What upstream made from our own
+/// submissions comes after everything else.
+fn nearest(
+    ours: &Served,
+    candidates: &[Candidate<'_>],
+    comparer: &Comparer<'_>,
+) -> Option<(usize, Vec<FacetVerdict>)> {
+    let mut best: Option<(bool, usize, usize)> = None;
+    let mut tied: Vec<(usize, Vec<FacetVerdict>)> = Vec::new();
+    for (index, candidate) in candidates.iter().enumerate() {
+        let facets = comparer.majors(ours, &candidate.served);
+        let failing = facets.iter().filter(|facet| !facet.verdict.holds());
+        let shown = failing.clone().count();
+        let circular = candidate.cell.class == Class::Circular;
+        let key = (circular, failing.filter(|facet| !facet.advisory).count(), shown);
+        if best.is_none_or(|best| key < best) {
+            best = Some(key);
+            tied.clear();
+        }
+        if best == Some(key) {
+            tied.push((index, facets));
+        }
+    }
+    let whole = tied.into_iter().filter_map(|(index, mut facets)| {
+        facets.extend(comparer.others(ours, &candidates.get(index)?.served));
+        let differs = |facet: &&FacetVerdict| {
+            facet.verdict == FacetOutcome::Informational && facet.ours != facet.theirs
+        };
+        Some((facets.iter().filter(differs).count(), index, facets))
+    });
+    whole.min_by_key(|(differing, index, _)| (*differing, *index)).map(|(_, index, facets)| (index, facets))
 }
 
 /// Keeps the tuning of further plans of a lane: values that differ between them become a list.
@@ -299,13 +325,6 @@ fn stem(checkpoint: &str, qualifiers: &[String]) -> String {
     };
     let words: Vec<&str> = name.split(['-', '_']).take_while(|word| !made(word)).collect();
     words.join("-").to_lowercase()
-}
-
-/// Returns false for pages that cannot be about a model: its family is not named in them.
-fn may_name(page: &Page, stem: &str) -> bool {
-    let family = stem.split('-').next().unwrap_or(stem);
-    let text = page.text.to_lowercase();
-    !family.is_empty() && text.contains(family)
 }
 
 #[cfg(test)]

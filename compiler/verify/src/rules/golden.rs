@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use diag::slugs::verify::GOLDEN_ACCEPTANCE;
 use engine::known::Curve;
-use engine::{Engine, Value, canonical, curves};
+use engine::{Engine, Value, curves};
 use lock::Lock;
 use lock::pin::{Entry, Pin};
 use recipe::plan::{Plan, Rank};
@@ -159,10 +159,6 @@ fn judge_plan(subject: &Subject<'_>, plan: &Plan) -> Option<Finding> {
     Some((Outcome::Drifts, message, Some(name)))
 }
 
-fn flags(subject: &Subject<'_>, rank: &Rank) -> BTreeMap<String, Value> {
-    canonical(subject.engine, &subject.version, &claim::argv(rank)).flags
-}
-
 fn member(flags: &BTreeMap<String, Value>, flag: &str, member: &str) -> Option<String> {
     match flags.get(flag) {
         Some(Value::Json(json)) => json.get(member).map(crate::facet::plain),
@@ -173,7 +169,8 @@ fn member(flags: &BTreeMap<String, Value>, flag: &str, member: &str) -> Option<S
 /// Returns what a server is told about acceptance, in whatever way its engine takes it.
 fn injected(subject: &Subject<'_>, rank: &Rank) -> Option<Injected> {
     let env = claim::env(rank);
-    let flags = flags(subject, rank);
+    let canonical = subject.canonical(rank);
+    let flags = &canonical.flags;
     // The unit: TensorRT-LLM counts accepted draft tokens, the others tokens per step.
     let (written, place, more) = match subject.engine {
         Engine::Sglang => (env.get("SGLANG_SIMULATE_ACC_LEN").cloned(), "SGLANG_SIMULATE_ACC_LEN", 0.0),
@@ -183,7 +180,7 @@ fn injected(subject: &Subject<'_>, rank: &Rank) -> Option<Injected> {
             1.0,
         ),
         Engine::Vllm => (
-            member(&flags, "--speculative-config", "synthetic_acceptance_length"),
+            member(flags, "--speculative-config", "synthetic_acceptance_length"),
             "synthetic_acceptance_length",
             0.0,
         ),
@@ -205,7 +202,8 @@ fn injected(subject: &Subject<'_>, rank: &Rank) -> Option<Injected> {
 
 /// Returns the number of draft tokens that a server drafts; `None` if it does not draft.
 fn draft_tokens(subject: &Subject<'_>, rank: &Rank) -> Option<u32> {
-    let flags = flags(subject, rank);
+    let canonical = subject.canonical(rank);
+    let flags = &canonical.flags;
     let number = |text: Option<String>| text.and_then(|text| text.parse().ok());
     match subject.engine {
         Engine::Sglang => {
@@ -213,7 +211,7 @@ fn draft_tokens(subject: &Subject<'_>, rank: &Rank) -> Option<u32> {
             number(flags.get("--speculative-num-steps").map(Value::to_text))
                 .or(subject.drafting.as_ref().and_then(|drafting| drafting.steps))
         }
-        Engine::Vllm => number(member(&flags, "--speculative-config", "num_speculative_tokens")),
+        Engine::Vllm => number(member(flags, "--speculative-config", "num_speculative_tokens")),
         Engine::Atom => number(flags.get("--num-speculative-tokens").map(Value::to_text)),
         Engine::Trtllm => subject.drafting.as_ref().and_then(|drafting| drafting.steps),
     }

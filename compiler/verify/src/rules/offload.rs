@@ -1,7 +1,7 @@
 //! Evicted KV blocks go into the host's memory and take no more of it than its GPUs are given.
 
 use diag::slugs::verify::OFFLOAD_SHARE;
-use engine::{Value, canonical};
+use engine::Value;
 use recipe::plan::Plan;
 
 use super::{all_points, policy_file, verdict};
@@ -57,10 +57,10 @@ fn elsewhere<'p>(subject: &Subject<'p>, policy: &Policy) -> Vec<(String, Vec<&'p
     let mut found: Vec<(String, Vec<&Plan>)> = Vec::new();
     for plan in subject.plans {
         for (_, rank) in claim::servers(plan) {
-            let set = canonical(subject.engine, &subject.version, &claim::argv(rank)).flags;
+            let set = subject.canonical(rank);
             for (flag, values) in flags {
                 let (name, member) = flag.split_once('.').unwrap_or((flag, ""));
-                let value = match (set.get(name), member) {
+                let value = match (set.flags.get(name), member) {
                     (Some(Value::Json(json)), member) if !member.is_empty() => {
                         json.get(member).map(crate::facet::plain)
                     }

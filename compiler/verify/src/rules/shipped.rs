@@ -96,18 +96,17 @@ fn look(group: &Group, rank: &Rank, policy: &ShippedPolicy, found: &mut BTreeSet
     for name in policy.loaders.iter().filter(|name| rank.env.contains_key(*name)) {
         found.insert(format!("`{name}` puts other code before that of `{}`", group.name));
     }
-    let words: Vec<String> = rank.argv.iter().map(to_text).collect();
     // Values of flags are no commands; a shell's script is.
-    let shell = words.first().is_some_and(|program| {
+    let shell = rank.argv.first().map(to_text).is_some_and(|program| {
         matches!(
             program.rsplit('/').next(),
             Some("bash" | "sh" | "python" | "python3" | "env" | "pip" | "uv")
         )
     });
-    let text = words.join(" ");
     if !shell {
         return;
     }
+    let text = rank.argv.iter().map(to_text).collect::<Vec<_>>().join(" ");
     for line in text.split(['\n', ';']) {
         let tool = policy.tools.iter().find(|tool| line.contains(tool.as_str()));
         if let Some(tool) = tool {
