@@ -27,11 +27,12 @@ use crate::outcome::{Answer, Document, Failure, Outcome};
 use crate::workspace::unreadable;
 
 /// Policy of roots that have none of their own.
-const POLICY: [(&str, &str); 10] = [
+const POLICY: [(&str, &str); 11] = [
     ("review.json", include_str!("../../manifests/policy/review.json")),
     ("changelog.json", include_str!("../../manifests/policy/changelog.json")),
     ("engines.json", include_str!("../../manifests/policy/engines.json")),
     ("offload.json", include_str!("../../manifests/policy/offload.json")),
+    ("scores.json", include_str!("../../manifests/policy/scores.json")),
     ("shipped.json", include_str!("../../manifests/policy/shipped.json")),
     ("waivers.json", include_str!("../../manifests/policy/waivers.json")),
     ("facets.json", include_str!("../../manifests/policy/facets.json")),
@@ -129,7 +130,7 @@ fn judge(loaded: &mut Loaded<'_, '_>, verb: &Verify) -> Result<Verdicts, Diagnos
         }
         if let Some(dossier) = &dossier {
             let pinned = evidence::pinned(lock, &subject.image);
-            found.extend(::verify::evidence::judge(&subject, dossier, pinned.as_deref()));
+            found.extend(::verify::evidence::judge(&subject, dossier, &policy, pinned.as_deref()));
         }
         if let Some(before) = &before {
             found.push(::verify::evidence::growth(&subject, before.get(&subject.recipe), lock));
@@ -374,6 +375,8 @@ impl Answer for Verdicts {
     }
 
     fn markdown(&self) -> Option<String> {
-        Some(self.signoff.clone().unwrap_or_else(|| report::markdown(&self.verdicts)) + "\n")
+        // Where nothing was judged, no verdict is passed.
+        let markdown = || report::markdown(&self.verdicts) + "\n";
+        self.signoff.clone().or_else(|| (!self.verdicts.is_empty()).then(markdown))
     }
 }

@@ -88,9 +88,14 @@ impl Dossier {
 
 /// Judges what the evidence says of a recipe.
 #[must_use]
-pub fn judge(subject: &Subject<'_>, dossier: &Dossier, pinned: Option<&str>) -> Vec<Verdict> {
+pub fn judge(
+    subject: &Subject<'_>,
+    dossier: &Dossier,
+    policy: &Policy,
+    pinned: Option<&str>,
+) -> Vec<Verdict> {
     let mut verdicts = rows::judge(subject, dossier, pinned);
-    verdicts.extend(evals::judge(subject, dossier, pinned));
+    verdicts.extend(evals::judge(subject, dossier, policy, pinned));
     verdicts.extend(run::nodes(subject, dossier));
     verdicts
 }

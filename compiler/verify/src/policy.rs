@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 pub use submission::{
-    ChangelogPolicy, ChecklistItem, EngineException, EnginePolicy, OffloadPolicy, ReviewPolicy,
+    ChangelogPolicy, ChecklistItem, EngineException, EnginePolicy, OffloadPolicy, ReviewPolicy, ScorePolicy,
     ShippedPolicy, Waiver, WaiverPolicy,
 };
 
@@ -38,6 +38,8 @@ pub struct Policy {
     pub changelog: ChangelogPolicy,
     /// Who may say what in a pull request.
     pub review: ReviewPolicy,
+    /// The least scores of evaluations.
+    pub scores: ScorePolicy,
 }
 
 /// What is compared.
@@ -279,7 +281,7 @@ pub struct Deprecation {
 }
 
 /// Names of the files.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "changelog.json",
     "deprecations.json",
     "engines.json",
@@ -288,6 +290,7 @@ const NAMES: [&str; 10] = [
     "offload.json",
     "profiles.json",
     "review.json",
+    "scores.json",
     "shipped.json",
     "waivers.json",
 ];
@@ -319,6 +322,7 @@ impl Policy {
                 "shipped.json" => parse(text).map(|value| policy.shipped = value),
                 "waivers.json" => parse(text).and_then(filled_in).map(|value| policy.waivers = value),
                 "offload.json" => parse(text).map(|value| policy.offload = value),
+                "scores.json" => parse(text).map(|value| policy.scores = value),
                 "review.json" => parse(text).map(|value| policy.review = value),
                 "changelog.json" => parse(text).map(|value| policy.changelog = value),
                 _ => Err("no policy goes by this name".to_owned()),

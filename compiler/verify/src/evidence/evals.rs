@@ -9,14 +9,13 @@ use serde_json::Value as Json;
 use super::rows::{Identity, of_point, of_row, rows, same_image};
 use super::{Dossier, file};
 use crate::claim::Subject;
+use crate::policy::Policy;
 use crate::rules;
 use crate::verdict::{Outcome, Verdict};
 use crate::vllm::Yaml;
 
 /// Where upstream keeps what it asks.
 const THRESHOLDS: &str = "base/utils/evals/thresholds.yaml";
-/// What is asked where no table says anything.
-const FALLBACK: f64 = 0.85;
 
 /// One score of one task at one concurrency.
 struct Score {
@@ -26,7 +25,12 @@ struct Score {
     value: f64,
 }
 
-pub(super) fn judge(subject: &Subject<'_>, dossier: &Dossier, pinned: Option<&str>) -> Vec<Verdict> {
+pub(super) fn judge(
+    subject: &Subject<'_>,
+    dossier: &Dossier,
+    policy: &Policy,
+    pinned: Option<&str>,
+) -> Vec<Verdict> {
     let identities: BTreeSet<Identity> = subject
         .plans
         .iter()
@@ -74,7 +78,7 @@ pub(super) fn judge(subject: &Subject<'_>, dossier: &Dossier, pinned: Option<&st
     };
     let mut least: BTreeMap<&str, (f64, &Score)> = BTreeMap::new();
     for score in &scores {
-        let asked = asked(thresholds.as_ref(), &subject.prefix, &score.task);
+        let asked = asked(thresholds.as_ref(), policy, &subject.prefix, &score.task);
         if score.value < asked {
             problems.insert(format!(
                 "{} {} is {:.4} and {asked} is asked",
@@ -145,8 +149,10 @@ fn read(path: &str, document: &Json, into: &mut Vec<Score>) {
     }
 }
 
-/// Returns the least score that is asked of a model in a task.
-fn asked(thresholds: Option<&Yaml>, prefix: &str, task: &str) -> f64 {
-    let of = |path: &[&str]| thresholds.and_then(|table| table.at(path)).and_then(Yaml::number);
-    of(&["models", prefix, task]).or_else(|| of(&["default", task])).unwrap_or(FALLBACK)
+/// Returns the least score that is asked of a model in a task: as upstream's own table in the evidence
+/// has it, else as policy has it.
+fn asked(thresholds: Option<&Yaml>, policy: &Policy, prefix: &str, task: &str) -> f64 {
+    let Some(table) = thresholds else { return policy.scores.least(prefix, task) };
+    let of = |path: &[&str]| table.at(path).and_then(Yaml::number);
+    of(&["models", prefix, task]).or_else(|| of(&["default", task])).unwrap_or(policy.scores.fallback)
 }

@@ -139,6 +139,32 @@ pub struct ChangelogPolicy {
     pub placeholders: Vec<String>,
 }
 
+/// The least scores of evaluations.
+#[derive(Clone, Default, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScorePolicy {
+    #[serde(default)]
+    about: String,
+    /// Where it was read.
+    #[serde(default)]
+    pub source: String,
+    /// By task.
+    pub default: BTreeMap<String, f64>,
+    /// By family of models and task, before those by task.
+    pub models: BTreeMap<String, BTreeMap<String, f64>>,
+    /// Of any other task.
+    pub fallback: f64,
+}
+
+impl ScorePolicy {
+    /// Returns the least score of a family of models in a task.
+    #[must_use]
+    pub fn least(&self, prefix: &str, task: &str) -> f64 {
+        let own = self.models.get(prefix).and_then(|tasks| tasks.get(task));
+        own.or_else(|| self.default.get(task)).copied().unwrap_or(self.fallback)
+    }
+}
+
 /// Who may say what in a pull request, and what its checklist asks.
 #[derive(Clone, Default, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
