@@ -25,6 +25,7 @@ mod nix;
 mod oracle;
 mod readme;
 mod registry;
+mod report;
 mod siblings;
 mod slurm;
 mod sources;

@@ -129,12 +129,13 @@ pub(crate) enum Verb {
     Fmt(Fmt),
     Flags(Flags),
     Audit(Audit),
+    Report(Report),
     Explain(Explain),
     Completions(Completions),
 }
 
 /// Which recipes a verb works on.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct Recipes {
     /// Config keys, patterns such as `qwen*-mtp`, or manifests; all recipes without any
     #[arg(value_name = "KEY|FILE")]
@@ -560,6 +561,25 @@ pub(crate) struct AuditResults {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) gates: Gates,
+}
+
+/// Put the corpus, its pins and what is known of it on one page
+#[derive(Args, Debug)]
+pub(crate) struct Report {
+    #[command(flatten)]
+    pub(crate) recipes: Recipes,
+    /// Write a page that needs nothing but a browser, to FILE or to standard output
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub(crate) html: Option<Option<PathBuf>>,
+    /// What `verify`, `audit run` or `audit results` wrote with `--format json`; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub(crate) with: Vec<PathBuf>,
+    /// Read upstream's pages from this folder and show what they say
+    #[arg(long, value_name = "DIR")]
+    pub(crate) mirror: Option<PathBuf>,
+    /// What differences are told from
+    #[arg(long, value_name = "REVISION", default_value = "HEAD")]
+    pub(crate) since: String,
 }
 
 /// Say what a finding means and what to do, with examples

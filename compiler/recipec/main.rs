@@ -26,6 +26,7 @@ mod merge_driver;
 mod new;
 mod outcome;
 mod plan;
+mod report;
 mod screen;
 mod siblings;
 mod start;
@@ -68,6 +69,7 @@ fn run() -> ExitCode {
         Verb::Fmt(verb) => fmt::run(verb, &options),
         Verb::Flags(verb) => flags::run(verb),
         Verb::Audit(verb) => audit::run(verb, &options),
+        Verb::Report(verb) => report::run(verb, &options),
         Verb::Explain(verb) => explain::run(verb),
         Verb::Completions(verb) => completions::run(verb),
     };

@@ -90,6 +90,18 @@ impl Declared {
         self.flag(name)?.parse().ok()
     }
 
+    /// Returns how many draft tokens in a row its engine is told to propose.
+    #[must_use]
+    pub fn draft_tokens(&self) -> Option<u32> {
+        let given =
+            ["--speculative-num-steps", "--num-speculative-tokens"].iter().find_map(|flag| self.flag(flag));
+        if let Some(text) = given {
+            return text.parse().ok();
+        }
+        let config: Value = serde_json::from_str(self.flag("--speculative-config")?).ok()?;
+        u32::try_from(config.get("num_speculative_tokens")?.as_u64()?).ok()
+    }
+
     /// Returns the acceptance length that its engine is told, in tokens a step.
     #[must_use]
     pub fn told(&self) -> Option<Decimal> {

@@ -39,10 +39,8 @@ pub(crate) fn run(verb: &AuditResults, options: &Options) -> Outcome {
                     }
                 }
             }
-            for (slug, message) in
-                summed.rows.iter().filter(|row| row.verdict != "reproduced").filter_map(Row::worst)
-            {
-                outcome.findings.push(Diagnostic::error(slug, message));
+            for row in &summed.rows {
+                outcome.findings.extend(row.worst());
             }
             outcome.answer = Box::new(summed);
             outcome
@@ -100,11 +98,14 @@ impl Row {
     }
 
     /// Returns the finding of the first check that does not hold.
-    fn worst(&self) -> Option<(diag::Slug, String)> {
+    fn worst(&self) -> Option<Diagnostic> {
         let (slug, what) = self.wrong.first()?;
-        let page = diag::page(slug)?;
-        let plan = shown(&self.plan);
-        Some((page.slug, format!("{plan} is {}: {}", self.verdict, shown(what))))
+        let slug = diag::page(slug)?.slug;
+        let message = format!("{} is {}: {}", shown(&self.plan), self.verdict, shown(what));
+        Some(match self.verdict.as_str() {
+            "contradicted" => Diagnostic::error(slug, message),
+            _ => Diagnostic::warning(slug, message),
+        })
     }
 
     fn figure(&self, name: &str) -> String {
