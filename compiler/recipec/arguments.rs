@@ -135,7 +135,7 @@ pub(crate) enum Verb {
 }
 
 /// Which recipes a verb works on.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Default, Debug)]
 pub(crate) struct Recipes {
     /// Config keys, patterns such as `qwen*-mtp`, or manifests; all recipes without any
     #[arg(value_name = "KEY|FILE")]
@@ -427,7 +427,7 @@ pub(crate) struct Eval {
 }
 
 /// What evaluation may use before it is stopped.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Default, Debug)]
 pub(crate) struct Bounds {
     /// Expressions evaluated
     #[arg(long, value_name = "COUNT", help_heading = "Limits")]

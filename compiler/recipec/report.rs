@@ -57,14 +57,8 @@ fn given(verb: &Report, options: &Options) -> Result<Given, Diagnostic> {
         take(&mut given, path)?;
     }
     if let Some(mirror) = &verb.mirror {
-        let verify = Verify {
-            recipes: verb.recipes.clone(),
-            profile: None,
-            at: None,
-            rules: Vec::new(),
-            mirror: Some(mirror.clone()),
-            offline: false,
-        };
+        let verify =
+            Verify { recipes: verb.recipes.clone(), mirror: Some(mirror.clone()), ..Verify::default() };
         let quiet = Options { root: options.root.clone(), output: Vec::new(), ..*options };
         if let Document::Fields(fields) = crate::verify::run(&verify, &quiet).answer.document() {
             given.verdicts.extend(list(&fields, "verdicts"));

@@ -7,7 +7,7 @@ use clap::Args;
 use super::Recipes;
 
 /// Set what recipes say beside what upstream says
-#[derive(Args, Debug)]
+#[derive(Args, Default, Debug)]
 pub(crate) struct Verify {
     #[command(flatten)]
     pub(crate) recipes: Recipes,
