@@ -1,5 +1,7 @@
 //! Staged checkpoints beside a lock: everything that looks finished and is not.
 
+#[path = "audit/attestation.rs"]
+mod attestation;
 #[path = "audit/hostile.rs"]
 mod hostile;
 #[path = "audit/image.rs"]

@@ -1,5 +1,7 @@
 //! `recipec audit`: what was served and measured, beside the lock.
 
+mod attest;
+mod attestation;
 mod checkpoint;
 mod documents;
 mod image;
@@ -28,6 +30,7 @@ pub(crate) fn run(verb: &Audit, options: &Options) -> Outcome {
         Audited::Image(verb) => image::run(verb),
         Audited::Run(verb) => run::run(verb),
         Audited::Results(verb) => results::run(verb, options),
+        Audited::Attestation(verb) => attestation::run(verb),
     }
 }
 

@@ -11,6 +11,7 @@
 //!   what was measured.
 
 pub mod acceptance;
+pub mod attestation;
 pub mod checkpoint;
 pub mod compare;
 pub mod coverage;

@@ -8,6 +8,7 @@
 
 mod cache;
 pub mod checkpoint;
+pub mod clock;
 mod clone;
 pub mod contents;
 mod credentials;

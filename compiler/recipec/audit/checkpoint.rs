@@ -4,8 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use ::lock::Lock;
+use ::lock::pin::Snapshot;
+use audit::attestation::{Subject, Verdict};
 use audit::checkpoint::{Content, POINTER_LIMIT, Report, Wanted, compare};
-use audit::found::Whole;
+use audit::found::{State, Whole};
 use diag::slugs::audit::{NO_CHECKPOINT, NOT_REMEMBERED};
 use diag::slugs::host::CANNOT_READ;
 use diag::{Diagnostic, Diagnostics, Severity, SourceMap};
@@ -14,7 +17,9 @@ use host::contents::contents;
 use host::hash::{Task, head};
 use host::memory::Memory;
 use host::{Progress, Show};
+use serde_json::{Value, json};
 
+use super::attest::Signer;
 use super::{Pinned, checkpoints, documents, every_checkpoint, read_lock, told};
 use crate::arguments::AuditCheckpoint;
 use crate::outcome::{Failure, Outcome};
@@ -30,6 +35,7 @@ pub(crate) fn run(verb: &AuditCheckpoint) -> Outcome {
 }
 
 fn audited(verb: &AuditCheckpoint) -> Result<Seen, Diagnostics> {
+    let signer = Signer::of(&verb.attest).map_err(|finding| Diagnostics::from_iter([finding]))?;
     let (lock, root) = read_lock(&verb.lock)?;
     let pinned = checkpoints(&lock, &root)?;
     let chosen = choose(verb, &pinned).map_err(|finding| Diagnostics::from_iter([finding]))?;
@@ -65,7 +71,38 @@ fn audited(verb: &AuditCheckpoint) -> Result<Seen, Diagnostics> {
         let others: Vec<Wanted<'_>> = pinned.iter().chain(&all).map(self::wanted).collect();
         report.identify(&survey, &read, &others);
     }
-    Ok(Seen { report, findings })
+    let snapshot = chosen.snapshot.clone();
+    Ok(Seen { report, findings, lock, snapshot, signer })
+}
+
+/// Writes what was found, where that is asked for. The checkpoint is the subject: its commit, and the
+/// list of its files by its digest.
+fn attest(
+    verb: &AuditCheckpoint,
+    signer: Signer,
+    lock: &Lock,
+    snapshot: &Snapshot,
+    report: &Report,
+) -> Result<(), Diagnostic> {
+    let mut subject = Subject::new(&report.repository, &snapshot.files);
+    subject.digest.insert("gitCommit".to_owned(), snapshot.commit.clone());
+    let (_, all) = report.count();
+    let wrong: Vec<Value> = report
+        .files
+        .iter()
+        .filter(|found| found.state != State::Ok)
+        .map(|found| json!({ "path": found.path, "state": found.state.word() }))
+        .collect();
+    let details = json!({
+        "looked": if verb.fast { "names and sizes" } else { "every byte" },
+        "files": all,
+        "remembered": report.remembered,
+        "wrong": wrong,
+    });
+    let plans = lock.plans.iter().map(|(plan, digest)| (plan.to_string(), digest.plan.to_string())).collect();
+    let verdict =
+        Verdict { of: report.repository.clone(), verdict: report.whole().word().to_owned(), details };
+    signer.write(COMMAND, lock, vec![subject], plans, vec![verdict])
 }
 
 /// What was found of a folder.
@@ -73,6 +110,10 @@ struct Seen {
     report: Report,
     /// What its files say against one another, and what could not be used.
     findings: Diagnostics,
+    /// The lock, and what of it the folder was set beside.
+    lock: Lock,
+    snapshot: Snapshot,
+    signer: Option<Signer>,
 }
 
 /// Opens what is remembered, where that is asked for. Without it everything is read.
@@ -146,7 +187,7 @@ fn take_contents(
 }
 
 fn outcome(verb: &AuditCheckpoint, seen: Seen) -> Outcome {
-    let Seen { report, mut findings } = seen;
+    let Seen { report, mut findings, lock, snapshot, signer } = seen;
     let whole = report.whole();
     let mut failures = BTreeSet::new();
     if findings.iter().any(|finding| finding.severity == Severity::Error) {
@@ -163,6 +204,11 @@ fn outcome(verb: &AuditCheckpoint, seen: Seen) -> Outcome {
         Whole::Incomplete | Whole::Different => {
             failures.insert(Failure::Outside);
         }
+    }
+    let attested = signer.map_or(Ok(()), |signer| attest(verb, signer, &lock, &snapshot, &report));
+    if let Err(finding) = attested {
+        failures.insert(Failure::of(&finding));
+        findings.push(finding);
     }
     let mut outcome = Outcome::new(COMMAND, told::Audited { report, fast: verb.fast });
     outcome.findings = findings;

@@ -1,9 +1,12 @@
 //! `recipec audit run`: a folder of results beside the lock.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
 use ::lock::Lock;
+use audit::attestation::{self, Subject};
+use audit::gather::Gathered;
 use audit::run::{Check, Judged, Policy, Verdict, judge};
 use audit::scores::Thresholds;
 use diag::slugs::audit::NO_RESULTS;
@@ -11,8 +14,9 @@ use diag::slugs::cli::OPTION_NOT_READ;
 use diag::slugs::host::CANNOT_READ;
 use diag::{Diagnostic, Diagnostics, Slug, SourceMap};
 use host::files::Root;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::attest::Signer;
 use super::read_lock;
 use crate::arguments::{AuditRun, Gates};
 use crate::corpus::LOCK_LIMIT;
@@ -29,18 +33,65 @@ const SCORES: &str = include_str!("../../../manifests/policy/scores.json");
 
 /// Audits a folder.
 pub(crate) fn run(verb: &AuditRun) -> Outcome {
+    let signer = match Signer::of(&verb.attest) {
+        Ok(signer) => signer,
+        Err(finding) => return Outcome::refusal(COMMAND, finding),
+    };
     let audited = read_lock(&verb.lock).and_then(|(lock, root)| {
         let policy = policy(&verb.gates, Some(&root)).map_err(one)?;
-        audit(&verb.folder, &lock, &policy).map_err(one)
+        let all = gather(&verb.folder).map_err(one)?;
+        let results = judge(&lock, &all, &policy);
+        let signed = signer.map_or(Ok(()), |signer| attest(signer, &lock, &all, &results));
+        Ok((results, all.unread, signed))
     });
     match audited {
-        Ok((results, unread)) => {
+        Ok((results, unread, signed)) => {
             let mut outcome = outcome(COMMAND, &results, &unread);
             outcome.answer = Box::new(Audited { results, verbose: verb.verbose });
+            if let Err(finding) = signed {
+                outcome.failures.insert(Failure::of(&finding));
+                outcome.findings.push(finding);
+            }
             outcome
         }
         Err(findings) => Outcome::new(COMMAND, Silence).with(findings, SourceMap::new()),
     }
+}
+
+/// Signs the verdicts. Subjects are the files that were read whole: results, and what speaks of them.
+fn attest(signer: Signer, lock: &Lock, all: &Gathered, results: &[Judged]) -> Result<(), Diagnostic> {
+    let subjects: Vec<Subject> = all
+        .digests
+        .iter()
+        .filter_map(|(path, hex)| Some(Subject::new(path, &format!("sha256:{hex}").parse().ok()?)))
+        .collect();
+    if subjects.is_empty() {
+        return Err(Diagnostic::error(NO_RESULTS, "there is no result to attest")
+            .why("an attestation is about results, and the run left none"));
+    }
+    let mut plans = BTreeMap::new();
+    let mut verdicts = Vec::new();
+    for result in results {
+        let digest = result.plan.as_ref().and_then(|plan| lock.plans.get(plan));
+        if let (Some(plan), Some(digest)) = (&result.plan, digest) {
+            plans.insert(plan.to_string(), digest.plan.to_string());
+        }
+        let wrong: Vec<Value> = result
+            .checks
+            .iter()
+            .filter(|check| check.verdict != Verdict::Reproduced)
+            .map(|check| json!({ "slug": check.slug.as_str(), "verdict": check.verdict.word(), "about": check.about }))
+            .collect();
+        let details = json!({
+            "plan": result.plan.as_ref().map(ToString::to_string),
+            "points": result.points,
+            "checks": result.checks.len(),
+            "wrong": wrong,
+        });
+        let verdict = result.verdict().word().to_owned();
+        verdicts.push(attestation::Verdict { of: result.path.clone(), verdict, details });
+    }
+    signer.write(COMMAND, lock, subjects, plans, verdicts)
 }
 
 fn one(finding: Diagnostic) -> Diagnostics {
@@ -83,6 +134,12 @@ pub(super) fn audit(
     lock: &Lock,
     policy: &Policy,
 ) -> Result<(Vec<Judged>, Vec<(String, String)>), Diagnostic> {
+    let all = gather(folder)?;
+    Ok((judge(lock, &all, policy), all.unread))
+}
+
+/// Reads everything in a folder.
+fn gather(folder: &Path) -> Result<Gathered, Diagnostic> {
     let folder_name = folder.display();
     let all = host::results::gather(folder).map_err(|error| {
         Diagnostic::error(CANNOT_READ, format!("cannot read `{folder_name}`")).why(error.to_string())
@@ -96,7 +153,7 @@ pub(super) fn audit(
         }
         return Err(finding);
     }
-    Ok((judge(lock, &all, policy), all.unread))
+    Ok(all)
 }
 
 /// Returns the outcome without its answer: findings, and what failed.

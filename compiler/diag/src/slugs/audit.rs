@@ -1,6 +1,8 @@
 //! Slugs of the stage `audit`.
 
 crate::slug::slugs! { "audit":
+    ATTESTATION_FALSE = "attestation-false";
+    ATTESTED_FAILURE = "attested-failure";
     CHECKPOINT_ARRIVING = "checkpoint-arriving";
     CHECKPOINT_DIFFERENT = "checkpoint-different";
     CHECKPOINT_INCOMPLETE = "checkpoint-incomplete";
