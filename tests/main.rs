@@ -7,6 +7,7 @@
 mod audit;
 mod ci;
 mod cli;
+mod diff;
 mod disk;
 mod docker;
 mod emit;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ::lock::pin::Entry;
-use ::lock::summary::{Comparison, Language};
-use ::lock::{Change, Lock, diff, facts};
+use ::lock::summary::{Comparison, Files, Language};
+use ::lock::{Change, Digest, Lock, diff, facts};
 use diag::slugs::cli::{NO_SUCH_RECIPE, NO_SUCH_REVISION};
 use diag::slugs::host::CANNOT_READ;
 use diag::{Diagnostic, Diagnostics};
@@ -35,13 +35,14 @@ pub(crate) fn run(verb: &Diff, options: &Options) -> Outcome {
             Some((old, new)) => siblings::differences(&mut loaded, &corpus, old, new).map(beside),
             None => sides(&mut loaded, &corpus, verb).map(|(old, new)| compare(&old, &new)),
         };
-        let comparison = match compared {
+        let mut comparison = match compared {
             Ok(comparison) => except(comparison, &verb.except),
             Err(findings) => {
                 loaded.findings.extend(findings);
                 return loaded.finish("diff", crate::outcome::Silence);
             }
         };
+        comparison.files = files(&loaded, &comparison.changes, verb);
         let language = match verb.lang {
             Words::En => Language::English,
             Words::Zh => Language::Chinese,
@@ -234,6 +235,40 @@ pub(crate) fn pinned(
     let (known, findings) = facts::settle(&recipe::facts::stated(recipe), &kept, &Known::default());
     loaded.findings.extend(findings);
     Ok((pins, known))
+}
+
+/// Compares the files of checkpoints that changed. A list is in the working tree or at one of the
+/// revisions that are compared; where one is nowhere, nothing is said of files.
+fn files(loaded: &Loaded<'_, '_>, changes: &[Change], verb: &Diff) -> Vec<Files> {
+    let pairs: BTreeSet<(&str, &str)> = changes
+        .iter()
+        .filter(|change| change.path.starts_with("pins.checkpoint") && change.path.ends_with(".files"))
+        .filter_map(|change| Some((change.old.as_str()?, change.new.as_str()?)))
+        .collect();
+    let operands = [&verb.old, &verb.new].into_iter().flatten();
+    let revisions: Vec<&str> =
+        operands.map(|operand| operand.strip_prefix("rev:").unwrap_or(operand)).chain(["HEAD"]).collect();
+    let list = |digest: &str| {
+        let digest: Digest = digest.parse().ok()?;
+        let path = ::lock::files::path(&digest);
+        let root = &loaded.workspace.root;
+        let here = root
+            .bytes(&path, corpus::LOCK_LIMIT)
+            .ok()
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let there = || {
+            revisions.iter().find_map(|name| {
+                let texts = host::history::texts_at(root.folder(), name, &path, ".json").ok()??;
+                texts.into_iter().next().map(|(_, text)| text)
+            })
+        };
+        ::lock::files::read(&digest, &here.or_else(there)?).ok()
+    };
+    let compared = pairs.into_iter().filter_map(|(old, new)| {
+        let difference = ::lock::files::compare(&list(old)?, &list(new)?);
+        Some(Files { old: old.to_owned(), new: new.to_owned(), difference })
+    });
+    compared.collect()
 }
 
 fn compare(old: &Side, new: &Side) -> Comparison {

@@ -216,9 +216,8 @@ impl Answer for Compared {
     }
 
     fn document(&self) -> Document {
-        let Comparison { changes, added, removed, unchanged } = &self.comparison;
-        let fields =
-            json!({ "changes": changes, "added": added, "removed": removed, "unchanged": unchanged });
+        let Comparison { changes, added, removed, unchanged, files } = &self.comparison;
+        let fields = json!({ "changes": changes, "added": added, "removed": removed, "unchanged": unchanged, "files": files });
         Document::Fields(fields.as_object().cloned().unwrap_or_default())
     }
 

@@ -108,6 +108,10 @@ pub struct Checkpoint {
     /// Names of the members of `config.json`, sorted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config_members: Option<Fact<Vec<String>>>,
+    /// Quantization scheme of each kind of module (`mlp.experts`, `lm_head`; `*` for all others), `none`
+    /// for what is left alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schemes: Option<Fact<BTreeMap<String, String>>>,
 }
 
 /// Facts of an image.

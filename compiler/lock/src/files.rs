@@ -1,7 +1,10 @@
 //! File lists of checkpoints: long, shared by recipes, and so stored once beside the locks.
 
+use std::collections::BTreeMap;
+
 use diag::slugs::lock::LOCK_UNREADABLE;
 use diag::{Diagnostic, Diagnostics};
+use serde::Serialize;
 
 use crate::pin::File;
 use crate::{Digest, pretty, strict};
@@ -58,6 +61,37 @@ fn is_below(path: &str) -> bool {
     inside && !path.contains(['\\', '\0']) && path.as_bytes().get(1) != Some(&b':')
 }
 
+/// What differs between two lists.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct Difference {
+    /// Files that only the newer list has.
+    pub added: Vec<File>,
+    /// Files that only the older list has.
+    pub removed: Vec<File>,
+    /// Files of one path with other content: before, and now.
+    pub changed: Vec<[File; 2]>,
+    /// Number of files that are the same.
+    pub unchanged: usize,
+}
+
+/// Compares two lists by path.
+#[must_use]
+pub fn compare(old: &[File], new: &[File]) -> Difference {
+    let by_path = |files: &[File]| -> BTreeMap<String, File> {
+        files.iter().map(|file| (file.path.clone(), file.clone())).collect()
+    };
+    let (mut before, mut difference) = (by_path(old), Difference::default());
+    for (path, now) in by_path(new) {
+        match before.remove(&path) {
+            None => difference.added.push(now),
+            Some(was) if was == now => difference.unchanged += 1,
+            Some(was) => difference.changed.push([was, now]),
+        }
+    }
+    difference.removed = before.into_values().collect();
+    difference
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,5 +122,18 @@ mod tests {
         }
         let files = vec![file("sub/ünï code 100%.txt", 1), file("..a", 1)];
         assert!(read(&digest(&files), &write(&files)).is_ok());
+    }
+
+    #[test]
+    fn lists_are_compared_by_path_and_content() {
+        let old = [file("same", 1), file("grown", 1), file("gone", 1)];
+        let new = [file("new", 1), file("grown", 2), file("same", 1)];
+        let expected = Difference {
+            added: vec![file("new", 1)],
+            removed: vec![file("gone", 1)],
+            changed: vec![[file("grown", 1), file("grown", 2)]],
+            unchanged: 1,
+        };
+        assert_eq!(compare(&old, &new), expected);
     }
 }

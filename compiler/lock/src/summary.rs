@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::diff::{Cause, Change};
+use crate::files::Difference;
 
 /// The language of a summary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -28,6 +30,20 @@ pub struct Comparison {
     pub removed: Vec<String>,
     /// Number of recipes that are in both and equal.
     pub unchanged: usize,
+    /// What differs between the files of checkpoints, where both lists are at hand.
+    pub files: Vec<Files>,
+}
+
+/// The files of one checkpoint before, beside those of another now.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Files {
+    /// Digest of the list before, as the change of `pins.checkpoint.files` has it.
+    pub old: String,
+    /// Digest of the list now.
+    pub new: String,
+    /// What differs.
+    #[serde(flatten)]
+    pub difference: Difference,
 }
 
 /// Returns the difference in words, one line a fact: `4 recipes: checkpoint A to B`, `74 points
@@ -55,6 +71,41 @@ pub fn words(comparison: &Comparison, language: Language) -> Vec<String> {
         lines.push(say(
             format!("{}: {kind} `{old}` to `{new}`", recipes(count)),
             format!("{count} 个配方：{} `{old}` → `{new}`", kind_chinese(&kind)),
+        ));
+    }
+    for fact in told_facts(&comparison.changes) {
+        let (name, old, new) = fact;
+        let (english, chinese) = name;
+        lines.push(say(
+            format!("checkpoint: {english} `{old}` to `{new}`"),
+            format!("模型权重：{chinese} `{old}` → `{new}`"),
+        ));
+    }
+    for Files { difference, .. } in &comparison.files {
+        let Difference { added, removed, changed, unchanged } = difference;
+        let paths: Vec<String> = changed
+            .iter()
+            .map(|[_, now]| now)
+            .chain(added)
+            .chain(removed)
+            .map(|file| file.path.clone())
+            .collect();
+        let counts = (changed.len(), added.len(), removed.len());
+        lines.push(say(
+            format!(
+                "checkpoint files: {} changed, {} added, {} removed, {unchanged} the same: {}",
+                counts.0,
+                counts.1,
+                counts.2,
+                names(&paths)
+            ),
+            format!(
+                "模型文件：{} 个有变化，新增 {}，删除 {}，{unchanged} 个不变：{}",
+                counts.0,
+                counts.1,
+                counts.2,
+                names(&paths)
+            ),
         ));
     }
     let moved = recipes_where(&comparison.changes, |change| {
@@ -133,6 +184,58 @@ pub fn words(comparison: &Comparison, language: Language) -> Vec<String> {
         )
     });
     lines
+}
+
+/// Facts of a checkpoint that a reviewer wants to see at once, with their names in both languages.
+const TOLD: [(&str, (&str, &str)); 5] = [
+    ("producer", ("producer", "量化工具")),
+    ("quantizationAlgorithm", ("scheme", "量化方案")),
+    ("context", ("context", "上下文长度")),
+    ("architecture", ("architecture", "架构")),
+    ("weightBytes", ("weights", "权重大小")),
+];
+
+/// Returns what those facts were and are, where exactly one pair of values is known, and which kinds
+/// of modules are quantized in another way.
+fn told_facts(changes: &[Change]) -> Vec<((&'static str, &'static str), String, String)> {
+    let value = |field: &str, value: &Value| match (field, value.as_u64()) {
+        // Whole megabytes say whether it is the same size; the table has the bytes.
+        ("weightBytes", Some(bytes)) => {
+            format!("{}.{:02} GB", bytes / 1_000_000_000, bytes / 10_000_000 % 100)
+        }
+        _ => plain(value),
+    };
+    let of = |field: &str| -> BTreeSet<(String, String)> {
+        let found = changes.iter().filter(|change| {
+            change.path.strip_prefix("known.checkpoint").is_some_and(|rest| {
+                rest.rsplit_once(']').map_or(rest, |(_, rest)| rest).strip_prefix('.') == Some(field)
+            }) && !change.old.is_null()
+                && !change.new.is_null()
+        });
+        found.map(|change| (value(field, &change.old), value(field, &change.new))).collect()
+    };
+    let mut told = Vec::new();
+    for (field, name) in TOLD {
+        told.extend(of(field).into_iter().filter(|(old, new)| old != new).map(|(old, new)| (name, old, new)));
+    }
+    let mut schemes: BTreeSet<(&str, String, String)> = BTreeSet::new();
+    for change in changes {
+        if change.path.starts_with("known.checkpoint")
+            && let Some((_, kind)) = change.path.split_once(".schemes.")
+        {
+            let text = |value: &Value| if value.is_null() { "–".to_owned() } else { plain(value) };
+            schemes.insert((kind, text(&change.old), text(&change.new)));
+        }
+    }
+    let list = |side: fn(&(&str, String, String)) -> String| {
+        schemes.iter().take(6).map(side).collect::<Vec<_>>().join(", ")
+    };
+    if !schemes.is_empty() {
+        let (old, new) =
+            (list(|(kind, old, _)| format!("{kind} {old}")), list(|(kind, _, new)| format!("{kind} {new}")));
+        told.push((("modules", "各模块量化方案"), old, new));
+    }
+    told
 }
 
 fn is_machine(path: &str) -> bool {

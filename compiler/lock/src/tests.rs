@@ -284,6 +284,7 @@ fn another_checkpoint_is_one_move_and_not_a_removal_and_an_addition() {
         lines,
         [
             format!("1 recipe: checkpoint `{V1}` to `{V2}`"),
+            format!("checkpoint: producer `{V1}` to `{V2}`"),
             "4 points change argv".to_owned(),
             "image unchanged".to_owned(),
             "3 recipes unchanged".to_owned()

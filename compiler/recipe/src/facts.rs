@@ -38,6 +38,7 @@ pub fn checkpoint(recipe: &Recipe, known: &Known) -> Checkpoint {
         draft_layers,
         draft_block,
         config_members,
+        schemes,
     )
 }
 

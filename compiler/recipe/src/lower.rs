@@ -277,6 +277,8 @@ fn facts(tree: &Tree, _: &str, out: &mut Diagnostics) -> Option<known::Checkpoin
                 Some(members.into_iter().map(|member| member.value).collect())
             })
         }),
+        // Read from a checkpoint's own files alone.
+        schemes: None,
     })
 }
 

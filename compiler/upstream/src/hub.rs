@@ -5,6 +5,7 @@
 //! downloaded here: the hub publishes their sha256, for files in Xet storage too.
 
 mod facts;
+mod schemes;
 mod tree;
 mod weights;
 

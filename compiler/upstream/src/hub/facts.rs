@@ -59,7 +59,14 @@ impl Documents {
             draft_layers: number(&["num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules"]),
             draft_block: number(&["dspark_block_size"]),
             config_members: members(&config).map(pinned),
+            schemes: self.schemes().map(pinned),
         }
+    }
+
+    /// The scheme of each kind of module, in whichever of the two files says it.
+    fn schemes(&self) -> Option<BTreeMap<String, String>> {
+        let both = [self.separate_quantization(), self.own_quantization()];
+        both.iter().map(super::schemes::schemes).max_by_key(BTreeMap::len).filter(|found| !found.is_empty())
     }
 
     /// What the checkpoint says of its KV cache, in either of its two files.
@@ -195,7 +202,7 @@ fn members(config: &Value) -> Option<Vec<String>> {
 }
 
 /// A text that is short enough for a lock.
-fn word(value: &Value) -> Option<String> {
+pub(super) fn word(value: &Value) -> Option<String> {
     let text = value.as_str()?;
     (!text.is_empty() && text.len() <= 200 && !text.chars().any(char::is_control)).then(|| text.to_owned())
 }
