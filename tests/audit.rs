@@ -6,6 +6,8 @@ mod attestation;
 mod hostile;
 #[path = "audit/image.rs"]
 mod image;
+#[path = "audit/nodes.rs"]
+mod nodes;
 #[path = "audit/pitfalls.rs"]
 mod pitfalls;
 

@@ -5,6 +5,7 @@ mod attestation;
 mod checkpoint;
 mod documents;
 mod image;
+mod nodes;
 mod results;
 mod run;
 mod told;
@@ -27,6 +28,7 @@ use crate::outcome::Outcome;
 pub(crate) fn run(verb: &Audit, options: &Options) -> Outcome {
     match &verb.what {
         Audited::Checkpoint(verb) => checkpoint::run(verb),
+        Audited::Nodes(verb) => nodes::run(verb),
         Audited::Image(verb) => image::run(verb),
         Audited::Run(verb) => run::run(verb),
         Audited::Results(verb) => results::run(verb, options),

@@ -72,6 +72,7 @@ pub fn compare(wanted: &Wanted<'_>, survey: &Survey) -> Report {
         want: None,
         got,
         note: Some(note.to_owned()).filter(|note| !note.is_empty()),
+        read: false,
     };
     for entry in &survey.entries {
         if is_weights(&entry.path) && !locked.contains(entry.path.as_str()) {
@@ -125,6 +126,7 @@ fn beside(file: &File, what: Option<&What>) -> Found {
         want: Some(file.size.to_string()),
         got: None,
         note: None,
+        read: false,
     };
     match what {
         None => found.state = State::Missing,
@@ -234,6 +236,7 @@ impl Report {
                 return;
             }
         };
+        found.read = true;
         self.hashed = self.hashed.saturating_add(content.bytes);
         self.remembered += u64::from(content.remembered);
         let (want, got) = match (&file.sha256, &file.blob) {
@@ -356,6 +359,7 @@ impl Report {
                     "state": found.state.word(),
                     "want": found.want,
                     "got": found.got,
+                    "read": found.read,
                 });
                 if let Some(note) = &found.note {
                     entry["note"] = json!(note);

@@ -64,6 +64,8 @@ pub struct Found {
     pub got: Option<String>,
     /// What else is worth knowing, in a phrase.
     pub note: Option<String>,
+    /// Its content was compared with the locked digest.
+    pub read: bool,
 }
 
 /// What a whole checkpoint is.

@@ -23,6 +23,7 @@ pub mod found;
 pub mod gather;
 pub mod image;
 pub mod log;
+pub mod nodes;
 pub mod python;
 pub mod results;
 pub mod run;

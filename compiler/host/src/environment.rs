@@ -50,6 +50,12 @@ impl Environment {
     }
 }
 
+/// Returns the name of this machine, as the system has it.
+#[must_use]
+pub fn machine() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
 impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Environment {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
         Self { variables: pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect() }

@@ -29,7 +29,7 @@ mod write;
 
 pub use cache::Cache;
 pub use credentials::Credentials;
-pub use environment::Environment;
+pub use environment::{Environment, machine};
 pub use http::{Client, Limits};
 pub use progress::{Progress, Show};
 pub use resolve::{Options, Resolution, resolve, served};

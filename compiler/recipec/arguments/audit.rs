@@ -15,6 +15,7 @@ pub(crate) struct Audit {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Audited {
     Checkpoint(AuditCheckpoint),
+    Nodes(AuditNodes),
     Image(AuditImage),
     Run(AuditRun),
     Results(AuditResults),
@@ -42,8 +43,29 @@ pub(crate) struct AuditCheckpoint {
     /// Do not read again what has not changed since it was read, as noted in this file; it is made
     #[arg(long, value_name = "FILE", conflicts_with = "fast")]
     pub(crate) remember: Option<PathBuf>,
+    /// Read only this part of the files, such as `2/8`; `slurm` for the part of this task of a Slurm step
+    #[arg(long, value_name = "PART", conflicts_with = "fast", help_heading = "Many nodes")]
+    pub(crate) part: Option<String>,
+    /// Also write what this node found into this folder, for `recipec audit nodes`
+    #[arg(long, value_name = "DIR", help_heading = "Many nodes")]
+    pub(crate) report: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) attest: Attest,
+}
+
+/// Do all nodes have the locked checkpoint?
+#[derive(Args, Debug)]
+#[command(
+    after_help = "On each node of a job: `srun --ntasks-per-node=1 recipec audit checkpoint DIR --lock FILE --report REPORTS`; \
+    with `--part slurm` the nodes share the reading of a folder that all of them see."
+)]
+pub(crate) struct AuditNodes {
+    /// The folder with their reports
+    #[arg(value_name = "REPORTS")]
+    pub(crate) reports: PathBuf,
+    /// How many have to be there
+    #[arg(long, value_name = "N")]
+    pub(crate) expect: Option<usize>,
 }
 
 /// What an audit found, signed.

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ::lock::Lock;
-use ::lock::pin::Snapshot;
+use ::lock::pin::{File, Snapshot};
 use audit::attestation::{Subject, Verdict};
 use audit::checkpoint::{Content, POINTER_LIMIT, Report, Wanted, compare};
 use audit::found::{State, Whole};
+use audit::nodes::Part;
 use diag::slugs::audit::{NO_CHECKPOINT, NOT_REMEMBERED};
 use diag::slugs::host::CANNOT_READ;
 use diag::{Diagnostic, Diagnostics, Severity, SourceMap};
@@ -20,7 +21,7 @@ use host::{Progress, Show};
 use serde_json::{Value, json};
 
 use super::attest::Signer;
-use super::{Pinned, checkpoints, documents, every_checkpoint, read_lock, told};
+use super::{Pinned, checkpoints, documents, every_checkpoint, nodes, read_lock, told};
 use crate::arguments::AuditCheckpoint;
 use crate::outcome::{Failure, Outcome};
 
@@ -36,6 +37,7 @@ pub(crate) fn run(verb: &AuditCheckpoint) -> Outcome {
 
 fn audited(verb: &AuditCheckpoint) -> Result<Seen, Diagnostics> {
     let signer = Signer::of(&verb.attest).map_err(|finding| Diagnostics::from_iter([finding]))?;
+    let part = nodes::part(verb).map_err(|finding| Diagnostics::from_iter([finding]))?;
     let (lock, root) = read_lock(&verb.lock)?;
     let pinned = checkpoints(&lock, &root)?;
     let chosen = choose(verb, &pinned).map_err(|finding| Diagnostics::from_iter([finding]))?;
@@ -58,7 +60,7 @@ fn audited(verb: &AuditCheckpoint) -> Result<Seen, Diagnostics> {
         report.doubt_holes();
     } else {
         let memory = remembered(verb, &mut findings);
-        read = take_contents(verb, memory.as_ref(), &mut report, &wanted, &place.files);
+        read = take_contents(verb, part, memory.as_ref(), &mut report, &wanted, &place.files);
         let blobs = place.cache.as_ref().map(|cache| cache.join("blobs"));
         let known = lock.known.checkpoints.get(wanted.repository);
         documents::differences(&mut report, &wanted, &place.files, blobs.as_deref(), known);
@@ -72,7 +74,7 @@ fn audited(verb: &AuditCheckpoint) -> Result<Seen, Diagnostics> {
         report.identify(&survey, &read, &others);
     }
     let snapshot = chosen.snapshot.clone();
-    Ok(Seen { report, findings, lock, snapshot, signer })
+    Ok(Seen { report, findings, lock, snapshot, signer, part })
 }
 
 /// Writes what was found, where that is asked for. The checkpoint is the subject: its commit, and the
@@ -80,6 +82,7 @@ fn audited(verb: &AuditCheckpoint) -> Result<Seen, Diagnostics> {
 fn attest(
     verb: &AuditCheckpoint,
     signer: Signer,
+    part: Option<Part>,
     lock: &Lock,
     snapshot: &Snapshot,
     report: &Report,
@@ -95,6 +98,7 @@ fn attest(
         .collect();
     let details = json!({
         "looked": if verb.fast { "names and sizes" } else { "every byte" },
+        "part": part,
         "files": all,
         "remembered": report.remembered,
         "wrong": wrong,
@@ -114,6 +118,8 @@ struct Seen {
     lock: Lock,
     snapshot: Snapshot,
     signer: Option<Signer>,
+    /// The part of the files that was to be read.
+    part: Option<Part>,
 }
 
 /// Opens what is remembered, where that is asked for. Without it everything is read.
@@ -165,12 +171,17 @@ fn choose<'p>(verb: &AuditCheckpoint, pinned: &'p [Pinned]) -> Result<&'p Pinned
 /// Reads every file that may be right.
 fn take_contents(
     verb: &AuditCheckpoint,
+    part: Option<Part>,
     memory: Option<&Memory>,
     report: &mut Report,
     wanted: &Wanted<'_>,
     folder: &Path,
 ) -> BTreeMap<String, Content> {
-    let files = report.to_read(wanted);
+    // The parts are of the locked list, whatever is there: so all nodes mean the same by them.
+    let all: Vec<&File> = wanted.files.iter().collect();
+    let mine: Option<BTreeSet<&File>> = part.map(|part| part.of_files(&all).into_iter().collect());
+    let mut files = report.to_read(wanted);
+    files.retain(|file| mine.as_ref().is_none_or(|mine| mine.contains(file)));
     let tasks: Vec<Task> = files
         .iter()
         .map(|file| Task { path: folder.join(&file.path), blob: file.sha256.is_none() })
@@ -187,7 +198,7 @@ fn take_contents(
 }
 
 fn outcome(verb: &AuditCheckpoint, seen: Seen) -> Outcome {
-    let Seen { report, mut findings, lock, snapshot, signer } = seen;
+    let Seen { report, mut findings, lock, snapshot, signer, part } = seen;
     let whole = report.whole();
     let mut failures = BTreeSet::new();
     if findings.iter().any(|finding| finding.severity == Severity::Error) {
@@ -205,12 +216,16 @@ fn outcome(verb: &AuditCheckpoint, seen: Seen) -> Outcome {
             failures.insert(Failure::Outside);
         }
     }
-    let attested = signer.map_or(Ok(()), |signer| attest(verb, signer, &lock, &snapshot, &report));
+    let attested = signer.map_or(Ok(()), |signer| attest(verb, signer, part, &lock, &snapshot, &report));
     if let Err(finding) = attested {
         failures.insert(Failure::of(&finding));
         findings.push(finding);
     }
-    let mut outcome = Outcome::new(COMMAND, told::Audited { report, fast: verb.fast });
+    if let Err(finding) = nodes::report(verb, part, &lock, &report, &findings) {
+        failures.insert(Failure::of(&finding));
+        findings.push(finding);
+    }
+    let mut outcome = Outcome::new(COMMAND, told::Audited { report, fast: verb.fast, part });
     outcome.findings = findings;
     outcome.explicit = true;
     outcome.failures = failures;

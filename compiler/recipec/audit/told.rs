@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use audit::checkpoint::{Report, SaidBy};
 use audit::found::{Found, State, Whole};
+use audit::nodes::Part;
 use diag::Diagnostic;
 use diag::slugs::audit::{
     CHECKPOINT_ARRIVING, CHECKPOINT_DIFFERENT, CHECKPOINT_INCOMPLETE, CHECKPOINT_UNREADABLE,
@@ -80,6 +81,7 @@ fn line(found: &Found) -> String {
 pub(super) struct Audited {
     pub(super) report: Report,
     pub(super) fast: bool,
+    pub(super) part: Option<Part>,
 }
 
 impl Answer for Audited {
@@ -88,7 +90,17 @@ impl Answer for Audited {
         let (right, all) = report.count();
         let commit = report.commit.get(..12).unwrap_or(&report.commit);
         let mut text = format!("{}  {} at {commit}: ", report.whole().word(), report.repository);
-        let looked = if self.fast { "names and sizes" } else { "every byte" };
+        let looked = match self.part {
+            _ if self.fast => "names and sizes".to_owned(),
+            None => "every byte".to_owned(),
+            Some(part) => {
+                let read = report.files.iter().filter(|found| found.read).count();
+                format!(
+                    "every byte of {read} (part {} of {}) and the names and sizes of all",
+                    part.number, part.of
+                )
+            }
+        };
         if right == all {
             let remembered = match report.remembered {
                 0 => String::new(),

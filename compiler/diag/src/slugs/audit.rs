@@ -10,6 +10,7 @@ crate::slug::slugs! { "audit":
     IMAGE_DIFFERENT = "image-different";
     IMAGE_UNPROVEN = "image-unproven";
     INDEX_WRONG = "index-wrong";
+    NODES_UNREPORTED = "nodes-unreported";
     NOT_REMEMBERED = "not-remembered";
     NO_CHECKPOINT = "no-checkpoint";
     NO_IMAGE = "no-image";
