@@ -27,6 +27,7 @@ mod oracle;
 mod readme;
 mod registry;
 mod report;
+mod runs;
 mod siblings;
 mod slurm;
 mod sources;

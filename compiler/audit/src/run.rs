@@ -163,6 +163,7 @@ fn one(lock: &Lock, all: &Gathered, policy: &Policy, subject: &Subject<'_>) -> J
         facets::checkpoints(lock, plan, all, subject, &mut checks);
         facets::processes(lock, plan, all, subject, &mut checks);
         figures::judge(lock, plan, all, policy, subject, &mut checks);
+        unlisted(subject, &mut checks);
         for (slug, what) in NEEDED {
             if !checks.has(*slug) {
                 checks.add(*slug, Verdict::Unproven, (what, ""), "", "nothing recorded says");
@@ -181,6 +182,22 @@ fn one(lock: &Lock, all: &Gathered, policy: &Policy, subject: &Subject<'_>) -> J
         points,
         checks: checks.0,
         headline: subject.measured.map(|measured| measured.headline.clone()).unwrap_or_default(),
+    }
+}
+
+/// A result that the evidence does not list is of the run only if it follows from what was measured.
+fn unlisted(subject: &Subject<'_>, checks: &mut Checks) {
+    let Some((path, evidence)) = subject.evidence else { return };
+    let follows = checks.0.iter().any(|check| check.slug == slugs::RUN_RESULT);
+    if subject.measured.is_some() && !follows && !evidence.results.is_empty() {
+        let ours = format!("{} files", evidence.results.len());
+        checks.add(
+            slugs::RUN_RESULT,
+            Verdict::Unproven,
+            ("what the run left", path),
+            ours,
+            "this file is not among them",
+        );
     }
 }
 
