@@ -140,3 +140,31 @@ fn an_engine_that_moves_is_told_by_its_own_defaults_too() {
         "{markdown}"
     );
 }
+
+#[test]
+fn a_branch_that_moves_changes_no_lock_until_it_is_named() {
+    let sandbox = locked();
+    let hub = sandbox.path("mirror/hub/models--tiny-org--tiny-moe-NVFP4");
+    let next = "f".repeat(40);
+    copy_tree(&hub.join("snapshots").join(COMMIT), &hub.join("snapshots").join(&next));
+    let mut listed: Value =
+        serde_json::from_str(&fs::read_to_string(hub.join("trees").join(format!("{COMMIT}.json"))).unwrap())
+            .unwrap();
+    let template = "{{ other }}\n";
+    fs::write(hub.join("snapshots").join(&next).join("chat_template.jinja"), template).unwrap();
+    listed["files"]["chat_template.jinja"] =
+        json!({ "blob_id": upstream::git_blob_id(template.as_bytes()), "size": template.len() });
+    fs::write(hub.join("trees").join(format!("{next}.json")), listed.to_string()).unwrap();
+    fs::write(hub.join("refs/main"), &next).unwrap();
+
+    sandbox.recipec(["lock", "--mirror", "mirror"]).exits(0);
+    assert_eq!(sandbox.recipec(["diff"]).exits(0).stdout, "nothing differs in 1 recipe\n");
+    let moved = sandbox.recipec(["lock", "--mirror", "mirror", "--update", OLD]).exits(0).stdout;
+    assert!(moved.contains(&format!("moved   checkpoint:{OLD}@main  {COMMIT} -> {next}")), "{moved}");
+    let told = sandbox.recipec(["diff"]).exits(0).stdout;
+    assert!(told.contains("1 recipe: a pin moved under an unchanged name\n"), "{told}");
+    assert!(
+        told.contains("checkpoint files: 1 changed, 0 added, 0 removed, 9 the same: `chat_template.jinja`\n"),
+        "{told}"
+    );
+}

@@ -24,6 +24,7 @@ mod matrix;
 mod merges;
 mod nix;
 mod oracle;
+mod pitfalls;
 mod readme;
 mod registry;
 mod report;

@@ -133,6 +133,11 @@ fn a_login_comes_from_dockers_file_and_is_never_shown() {
     pinned(resolve(wanted(), &with("secret")));
     let wrong = refused(resolve(wanted(), &with("wrong-password")), "access-denied", 4);
     assert!(!format!("{wrong:?}").contains("wrong-password"));
+    assert!(wrong.diagnostic.notes.iter().any(|note| note.contains("refuses the login")), "{wrong:?}");
+    assert!(nobody.diagnostic.notes.iter().any(|note| note.contains("none is configured")), "{nobody:?}");
+    // With the login, what is missing is told from what is private.
+    let missing = image(&format!("{}/tiny/other:1.0", registry.name()), &[]);
+    refused(resolve(missing, &with("secret")), "repository-not-found", 4);
 
     // A helper is a program that answers with JSON.
     let helper = home.path().join("docker-credential-mine");

@@ -108,6 +108,16 @@ pub fn words(comparison: &Comparison, language: Language) -> Vec<String> {
             ),
         ));
     }
+    let harness = recipes_where(&comparison.changes, |change| change.path.starts_with("pins.harness"));
+    if !harness.is_empty() {
+        lines.push(say(
+            format!(
+                "{}: the client harness changed, so results before and after do not compare",
+                recipes(harness.len())
+            ),
+            format!("{} 个配方：测试客户端有变化，前后结果不可直接比较", harness.len()),
+        ));
+    }
     let moved = recipes_where(&comparison.changes, |change| {
         change.path.starts_with("pins.") && change.cause == Cause::Pin
     });

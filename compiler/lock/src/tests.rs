@@ -500,3 +500,24 @@ fn a_default_that_a_new_engine_version_changes_under_an_unset_flag_is_named() {
         assert!(!["server.--tp-size", "server.--model-path"].contains(&change.path.as_str()));
     }
 }
+
+#[test]
+fn a_client_that_moves_is_said_to_change_results() {
+    let with = |commit: &str| {
+        let want = Want::Source {
+            purpose: "harness".to_owned(),
+            repository: "o/harness".to_owned(),
+            revision: "main".to_owned(),
+            path: String::new(),
+        };
+        let pin = Pin::Source(crate::pin::Source { commit: commit.repeat(40), sha256: None, merge: None });
+        let mut all = pins(V1, "one");
+        all.insert(want.name(), Entry::Pinned { want, pin });
+        build("example", &plans(V1, &SPACE), all, known(V1, V1))
+    };
+    let changes = diff(&with("a"), &with("b"));
+    assert_eq!(paths(&changes), ["pins.harness.commit"]);
+    let comparison = Comparison { changes, ..Comparison::default() };
+    let words = summary::words(&comparison, Language::English);
+    assert!(words[0].contains("the client harness changed"), "{words:?}");
+}

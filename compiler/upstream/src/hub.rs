@@ -99,6 +99,7 @@ pub fn resolve<T: Transport + ?Sized>(
     // A renamed repository answers by its present name from here on.
     let renamed = commit.name.clone().filter(|name| name != repository);
     let mut remarks: Vec<Diagnostic> = renamed.iter().map(|name| hub.renamed(name)).collect();
+    remarks.extend(commit.successor.iter().map(|name| hub.superseded(name)));
     let hub = Hub { repository: renamed.clone().unwrap_or_else(|| repository.to_owned()), ..hub };
     let files = tree::list(&hub, &commit.sha)?;
     let facts = match kind {
@@ -157,6 +158,8 @@ pub(crate) struct Hub<'a, T: Transport + ?Sized> {
 struct Commit {
     sha: String,
     name: Option<String>,
+    /// What the owner's card names in its place.
+    successor: Option<String>,
 }
 
 impl<T: Transport + ?Sized> Hub<'_, T> {
@@ -168,6 +171,9 @@ impl<T: Transport + ?Sized> Hub<'_, T> {
             id: Option<String>,
             #[serde(default)]
             disabled: bool,
+            // Written by hand: any form that is not the documented one says nothing.
+            #[serde(default, rename = "cardData")]
+            card: serde_json::Value,
         }
         let kind = self.kind.interface();
         let url = self.url(&format!("api/{kind}/{}/revision/{}", self.repository, quote(self.revision)))?;
@@ -187,7 +193,13 @@ impl<T: Transport + ?Sized> Hub<'_, T> {
             let why = format!("commit {} was asked for, and the answer is about {sha}", self.revision);
             return Err(unexpected(&self.name(), &response, why));
         }
-        Ok(Commit { sha, name: answer.id.filter(|id| is_repository(id)) })
+        let successor = answer.card.get("new_version").and_then(serde_json::Value::as_str);
+        let successor = successor.filter(|name| is_repository(name) && *name != self.repository);
+        Ok(Commit {
+            sha,
+            name: answer.id.filter(|id| is_repository(id)),
+            successor: successor.map(str::to_owned),
+        })
     }
 
     /// Adds names of the same owner that are like the one that is not there. What the hub says of
@@ -420,6 +432,16 @@ impl<T: Transport + ?Sized> Hub<'_, T> {
             .why("nobody can download it any more")
             .help("take another checkpoint, or one that you have by its lock"),
         )
+    }
+
+    fn superseded(&self, name: &str) -> Diagnostic {
+        let noun = self.kind.noun();
+        Diagnostic::warning(
+            slug::SUPERSEDED,
+            format!("the owner of {noun} `{}` names `{name}` in its place", self.repository),
+        )
+        .why("its card says so (`new_version`); what is pinned here is the older one")
+        .help(format!("write `{name}` in the manifest if the newer {noun} is meant"))
     }
 
     fn renamed(&self, name: &str) -> Diagnostic {

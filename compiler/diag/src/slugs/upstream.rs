@@ -35,6 +35,7 @@ crate::slug::slugs! { "upstream":
     CASE_COLLISION = "case-collision";
     UNSAFE_PATH = "unsafe-path";
     RENAMED = "renamed-checkpoint";
+    SUPERSEDED = "superseded-checkpoint";
     QUANTIZATION_CONFLICT = "quantization-files-disagree";
     CONFIG_UNREADABLE = "config-unreadable";
     SOURCE_REFERENCE = "source-reference";

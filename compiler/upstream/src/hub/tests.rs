@@ -111,3 +111,29 @@ fn the_token_goes_to_the_hub_in_a_masked_header() {
     assert!(asked.iter().all(|request| request.headers.iter().any(|(name, _)| *name == "authorization")));
     assert!(!format!("{asked:?}").contains("hf_secret"));
 }
+
+#[test]
+fn a_successor_that_the_card_names_is_told_and_the_old_one_is_pinned() {
+    let listing = format!("[{}]", weights("model.safetensors"));
+    let with = |card: &str| {
+        let sha = format!(r#"{{"id":"o/m","sha":"{COMMIT}","cardData":{card}}}"#);
+        let transport = Scripted::default().with(REVISION, JSON, sha).with_status(
+            &tree(),
+            200,
+            &[("content-type", JSON)],
+            listing.as_str(),
+        );
+        let resolved = ask(&transport).unwrap();
+        let Pin::Checkpoint(snapshot) = &resolved.pin else { panic!("{resolved:?}") };
+        assert_eq!(snapshot.commit, COMMIT);
+        resolved.remarks
+    };
+    let told = with(r#"{"new_version":"o/m-v2"}"#);
+    assert_eq!(told.iter().map(|remark| remark.slug.as_str()).collect::<Vec<_>>(), ["superseded-checkpoint"]);
+    assert!(told[0].message.contains("`o/m-v2`"));
+    for nothing in
+        ["null", "[]", r#"{"new_version":7}"#, r#"{"new_version":"o/m"}"#, r#"{"new_version":"../x"}"#]
+    {
+        assert!(with(nothing).is_empty(), "{nothing}");
+    }
+}

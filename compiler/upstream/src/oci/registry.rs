@@ -150,7 +150,14 @@ impl<'a, T: Transport + ?Sized> Registry<'a, T> {
         let fresh = slot.clone();
         drop(slot);
         let response = self.ask(&request.clone().authorised(fresh.credential()))?;
-        self.judged(response)
+        // Who is refused with a login learns something else than who is refused without one.
+        let login = self.transport.credential(Service::Registry(self.reference.registry())).is_some();
+        match response.status {
+            401 | 403 if login => {
+                Err(self.denied(Some(&response), "it refuses the login that is configured for it"))
+            }
+            _ => self.judged(response),
+        }
     }
 
     fn access(&self) -> MutexGuard<'_, Access> {
