@@ -32,6 +32,7 @@ mod runs;
 mod siblings;
 mod slurm;
 mod sources;
+mod srt_slurm;
 mod stories;
 mod support;
 mod syntax;

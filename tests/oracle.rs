@@ -98,10 +98,15 @@ fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, String>) {
 
 /// Reads one compressed document of recorded truth.
 pub fn gz(path: &Path) -> Value {
+    serde_json::from_str(&gz_text(path)).unwrap()
+}
+
+/// Reads one compressed text.
+pub fn gz_text(path: &Path) -> String {
     let mut text = String::new();
     let file = std::fs::File::open(path).unwrap();
     flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
-    serde_json::from_str(&text).unwrap()
+    text
 }
 
 /// Loads what is under a root; findings are a failure.

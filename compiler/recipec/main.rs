@@ -33,6 +33,7 @@ mod start;
 mod verify;
 mod words;
 mod workspace;
+mod yaml;
 
 use std::process::ExitCode;
 

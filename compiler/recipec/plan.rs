@@ -1,6 +1,5 @@
 //! `recipec plan`: what a recipe starts, at every point on every target.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use ::lock::{Lock, fingerprint};
@@ -17,13 +16,22 @@ use crate::corpus::{self, Loaded};
 use crate::outcome::{Answer, Document, Outcome};
 
 /// Plans with what is shown of each.
-struct Plans {
+pub(crate) struct Plans {
     plans: Vec<Plan>,
     /// Digest of each plan, in the same order.
     digests: Vec<String>,
     /// Pinned digest of each plan's image, where there is one.
     pinned: Vec<Option<String>>,
     given: Given,
+}
+
+impl Plans {
+    /// Returns plans of what nothing pins.
+    pub(crate) fn of(plans: Vec<Plan>, given: Given) -> Self {
+        let digests = plans.iter().map(|plan| fingerprint(plan).plan.to_string()).collect();
+        let pinned = plans.iter().map(|_| None).collect();
+        Self { plans, digests, pinned, given }
+    }
 }
 
 /// Plans the points that are asked for.
@@ -197,23 +205,52 @@ fn show(text: &mut String, plan: &Plan, digest: &str, given: &Given) {
     if let Some(allocate) = &plan.allocate {
         line("allocate", allocate);
     }
-    line("container", &plan.container);
+    if !plan.container.is_empty() {
+        line("container", &plan.container);
+    }
+    for (name, rank) in ranks(plan) {
+        let shown = rank.env.iter().filter(|(name, value)| plan.passed.get(*name) != Some(value));
+        let mut words: Vec<Word> = shown
+            .map(|(name, value)| {
+                let mut word = Word::from(format!("{name}="));
+                word.push_word(value);
+                word
+            })
+            .collect();
+        words.extend(rank.argv.iter().cloned());
+        line(&name, &words);
+    }
+}
+
+/// Returns every start of a process, named by its group and, where there are several, by its place:
+/// worker, rank and node.
+fn ranks(plan: &Plan) -> Vec<(String, &plan::Rank)> {
+    let mut all = Vec::new();
     for group in &plan.groups {
-        for rank in group.replicas.iter().flat_map(|replica| &replica.ranks) {
-            let shown: BTreeMap<&String, &Word> =
-                rank.env.iter().filter(|(name, value)| plan.passed.get(*name) != Some(value)).collect();
-            let mut words: Vec<Word> = shown
-                .into_iter()
-                .map(|(name, value)| {
-                    let mut word = Word::from(format!("{name}="));
-                    word.push_word(value);
-                    word
-                })
-                .collect();
-            words.extend(rank.argv.iter().cloned());
-            line(&group.name, &words);
+        let several =
+            group.replicas.len() > 1 || group.replicas.iter().any(|replica| replica.ranks.len() > 1);
+        for (worker, replica) in group.replicas.iter().enumerate() {
+            let starts = match replica.step {
+                plan::Step::EachRank => replica.ranks.len(),
+                plan::Step::Spanning { .. } => 1,
+            };
+            for (number, rank) in replica.ranks.iter().take(starts).enumerate() {
+                let name = match (several, replica.step) {
+                    (false, _) => group.name.clone(),
+                    (true, plan::Step::EachRank) => {
+                        format!("{} {worker}.{number} @{}", group.name, rank.seat.node)
+                    }
+                    (true, plan::Step::Spanning { tasks }) => {
+                        let nodes: Vec<String> =
+                            replica.ranks.iter().map(|rank| rank.seat.node.to_string()).collect();
+                        format!("{} {worker} x{tasks} @{}", group.name, nodes.join(","))
+                    }
+                };
+                all.push((name, rank));
+            }
         }
     }
+    all
 }
 
 /// Quotes a word as a person would for a shell; holes stay readable.

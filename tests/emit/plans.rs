@@ -8,7 +8,7 @@ use emit::{Import, Runtime, Site};
 use lock::pin::{Entry, File, Image, Pin, Platform, Snapshot};
 use lock::{Digest, Lock};
 use recipe::plan::{
-    Group, Hole, Mode, Mount, Parallel, Phase, Plan, Pool, Rank, Ready, Replica, Role, Seat, Word,
+    Group, Hole, Mode, Mount, Parallel, Phase, Plan, Pool, Rank, Ready, Replica, Role, Seat, Step, Word,
 };
 use recipe::want::Want;
 
@@ -119,7 +119,7 @@ pub fn group(
 ) -> Group {
     let env = env.iter().map(|(name, value)| ((*name).to_owned(), Word::from(*value))).collect();
     let rank = Rank {
-        seat: Seat { pool: 0, node: 0, gpus: 4 },
+        seat: Seat { pool: 0, node: 0, first: 0, gpus: 4 },
         argv,
         env,
         unset: BTreeSet::new(),
@@ -133,7 +133,11 @@ pub fn group(
         kind: kind.to_owned(),
         image: None,
         mounts: None,
-        replicas: vec![Replica { parallel: engine.then_some(parallel), ranks: vec![rank] }],
+        replicas: vec![Replica {
+            parallel: engine.then_some(parallel),
+            ranks: vec![rank],
+            step: Step::EachRank,
+        }],
         after,
         ready,
         within: None,

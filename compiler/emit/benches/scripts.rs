@@ -12,13 +12,15 @@ use std::time::Instant;
 
 use lock::pin::{Entry, File, Image, Pin, Platform, Snapshot};
 use lock::{Digest, Lock};
-use recipe::plan::{Group, Hole, Mode, Mount, Phase, Plan, Pool, Rank, Ready, Replica, Role, Seat, Word};
+use recipe::plan::{
+    Group, Hole, Mode, Mount, Phase, Plan, Pool, Rank, Ready, Replica, Role, Seat, Step, Word,
+};
 use recipe::want::Want;
 use recipec_emit::{self as emit, Import, Runtime, Site, Source};
 
 fn group(role: Role, kind: &str, argv: Vec<Word>, ready: Ready) -> Group {
     let env = (0..8).map(|number| (format!("VARIABLE_{number}"), Word::from("some value"))).collect();
-    let seat = Seat { pool: 0, node: 0, gpus: 8 };
+    let seat = Seat { pool: 0, node: 0, first: 0, gpus: 8 };
     let rank = Rank { seat, argv, env, unset: BTreeSet::new(), ports: BTreeMap::new() };
     Group {
         role,
@@ -26,7 +28,7 @@ fn group(role: Role, kind: &str, argv: Vec<Word>, ready: Ready) -> Group {
         kind: kind.to_owned(),
         image: None,
         mounts: None,
-        replicas: vec![Replica { parallel: None, ranks: vec![rank] }],
+        replicas: vec![Replica { parallel: None, ranks: vec![rank], step: Step::EachRank }],
         after: vec![],
         ready,
         within: None,

@@ -40,6 +40,7 @@ impl Holes {
             Hole::Runner => "hole_runner".to_owned(),
             Hole::Home => "hole_home".to_owned(),
             Hole::Workspace => "hole_workspace".to_owned(),
+            Hole::Orchestrator => "hole_orchestrator".to_owned(),
             Hole::Host { node: (pool, node) } => format!("hole_host_{pool}_{node}"),
             Hole::Address { node: (pool, node) } => format!("hole_address_{pool}_{node}"),
             Hole::Job => "hole_job".to_owned(),
@@ -200,8 +201,11 @@ fn inside_words(plan: &Plan) -> impl Iterator<Item = &Word> {
     let files = plan.files.iter().flat_map(|file| [&file.path, &file.text]);
     let groups = plan.groups.iter().flat_map(|group| {
         let ready = match &group.ready {
-            recipe::plan::Ready::Tcp { port } | recipe::plan::Ready::Http { port, .. } => Some(port),
-            recipe::plan::Ready::Started | recipe::plan::Ready::Ended => None,
+            recipe::plan::Ready::Tcp { port }
+            | recipe::plan::Ready::Http { port, .. }
+            | recipe::plan::Ready::Registered { port, .. } => std::slice::from_ref(port),
+            recipe::plan::Ready::Ports { ports } => ports,
+            recipe::plan::Ready::Started | recipe::plan::Ready::Ended => &[],
         };
         let ranks = group.replicas.iter().flat_map(|replica| &replica.ranks);
         ranks

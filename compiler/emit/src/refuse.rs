@@ -4,7 +4,7 @@ use diag::slugs::emit::{SCRIPT_TEXT, SCRIPT_TOPOLOGY};
 use diag::slugs::lock::LOCK_STALE;
 use diag::{Diagnostic, Diagnostics};
 use lock::{Digest, Lock, PlanKey};
-use recipe::plan::{Piece, Plan};
+use recipe::plan::{Piece, Plan, Ready};
 
 use crate::holes;
 
@@ -39,6 +39,12 @@ fn topology(plan: &Plan, found: &mut Diagnostics) {
             || group.mounts.as_ref().is_some_and(|mounts| *mounts != plan.mounts);
         if elsewhere {
             why.push(format!("`{}` runs in a container of its own", group.name));
+        }
+        let orchestrated = matches!(group.ready, Ready::Ports { .. } | Ready::Registered { .. })
+            || group.replicas.len() != 1
+            || group.replicas.iter().any(|replica| replica.ranks.len() != 1);
+        if orchestrated {
+            why.push(format!("`{}` is started by an orchestrator", group.name));
         }
     }
     if plan.finish >= plan.groups.len() {

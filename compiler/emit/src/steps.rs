@@ -250,7 +250,8 @@ impl Order<'_, '_> {
         let probe = match &group.ready {
             Ready::Http { port, path } => format!("http {} {}", quote::word(port, self.holes), quote(path)),
             Ready::Tcp { port } => format!("tcp {}", quote::word(port, self.holes)),
-            Ready::Started | Ready::Ended => return,
+            // Launches over several nodes are refused before they come here.
+            Ready::Started | Ready::Ended | Ready::Ports { .. } | Ready::Registered { .. } => return,
         };
         self.bash.line(&format!("await \"$group_{index}\" {bound} {probe}"));
         if let Some(awaited) = self.awaited.get_mut(index) {

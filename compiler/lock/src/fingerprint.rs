@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use recipe::plan::{Group, Mount, Plan, Ready, Replica, Role, Word};
+use recipe::plan::{Group, Mount, Plan, Ready, Replica, Role, Step, Word};
 use serde_json::json;
 
 use crate::Digest;
@@ -122,11 +122,20 @@ fn write_replica(replica: &Replica, out: &mut String) {
         out.push_str(",\"ports\":");
         write_map(rank.ports.iter(), out, write_word);
         out.push_str(",\"seat\":");
-        write_value(&json!([rank.seat.pool, rank.seat.node, rank.seat.gpus]), out);
+        let seat = rank.seat;
+        // Digests of launches that begin at the first GPU are older than its number.
+        let first = (seat.first > 0).then_some(seat.first);
+        write_list([seat.pool, seat.node, seat.gpus].into_iter().chain(first), out, |number, out| {
+            write_count(number as usize, out);
+        });
         out.push_str(",\"unset\":");
         write_list(&rank.unset, out, |name, out| write_string(name, out));
         out.push('}');
     });
+    if let Step::Spanning { tasks } = replica.step {
+        out.push_str(",\"tasks\":");
+        write_count(tasks as usize, out);
+    }
     out.push('}');
 }
 
@@ -137,6 +146,16 @@ fn write_ready(ready: &Ready, out: &mut String) {
         Ready::Tcp { port } => {
             out.push_str("{\"tcp\":");
             write_word(port, out);
+            out.push('}');
+        }
+        Ready::Ports { ports } => {
+            out.push_str("{\"ports\":");
+            write_words(ports, out);
+            out.push('}');
+        }
+        Ready::Registered { node: (pool, node), port, prefill, decode } => {
+            out.push_str("{\"registered\":");
+            write_value(&json!([[pool, node], to_json(port), prefill, decode]), out);
             out.push('}');
         }
         Ready::Http { port, path } => {
@@ -297,8 +316,10 @@ mod tests {
             .ranks
             .iter()
             .map(|rank| {
+                let mut seat = vec![rank.seat.pool, rank.seat.node, rank.seat.gpus];
+                seat.extend((rank.seat.first > 0).then_some(rank.seat.first));
                 json!({
-                    "seat": [rank.seat.pool, rank.seat.node, rank.seat.gpus],
+                    "seat": seat,
                     "argv": list(&rank.argv),
                     "env": table(&rank.env),
                     "unset": rank.unset,
@@ -306,13 +327,21 @@ mod tests {
                 })
             })
             .collect();
-        json!({ "parallel": replica.parallel, "ranks": ranks })
+        let mut all = json!({ "parallel": replica.parallel, "ranks": ranks });
+        if let Step::Spanning { tasks } = replica.step {
+            all["tasks"] = json!(tasks);
+        }
+        all
     }
 
     fn ready_json(ready: &Ready) -> Value {
         match ready {
             Ready::Started => json!("started"),
             Ready::Tcp { port } => json!({ "tcp": to_json(port) }),
+            Ready::Ports { ports } => json!({ "ports": list(ports) }),
+            Ready::Registered { node: (pool, node), port, prefill, decode } => {
+                json!({ "registered": [[pool, node], to_json(port), prefill, decode] })
+            }
             Ready::Http { port, path } => json!({ "http": [to_json(port), path] }),
             Ready::Ended => json!("ended"),
         }
@@ -330,7 +359,7 @@ mod tests {
         let names = ["plain", "\u{fb33}", "\u{1f600}", "\u{e9}"];
         let env: BTreeMap<String, Word> = names.iter().map(|name| ((*name).to_owned(), word("x"))).collect();
         let rank = Rank {
-            seat: Seat { pool: 1, node: 2, gpus: 8 },
+            seat: Seat { pool: 1, node: 2, first: 4, gpus: 4 },
             argv: vec![word("a"), holed.clone(), word("")],
             env: env.clone(),
             unset: ["B", "A"].into_iter().map(str::to_owned).collect(),
@@ -343,7 +372,11 @@ mod tests {
             kind: "server \u{1}".to_owned(),
             image: all.then(|| "image".to_owned()),
             mounts: all.then(|| vec![mount.clone()]),
-            replicas: vec![Replica { parallel: all.then_some(parallel), ranks: vec![rank.clone()] }],
+            replicas: vec![Replica {
+                parallel: all.then_some(parallel),
+                ranks: vec![rank.clone(), Rank { seat: Seat { first: 0, ..rank.seat }, ..rank.clone() }],
+                step: if all { Step::Spanning { tasks: 16 } } else { Step::EachRank },
+            }],
             after: vec![0, 1],
             ready,
             within: all.then_some(7),
@@ -371,6 +404,8 @@ mod tests {
                 group(http, true),
                 group(Ready::Started, false),
                 group(Ready::Ended, false),
+                group(Ready::Ports { ports: vec![word("1"), holed.clone()] }, true),
+                group(Ready::Registered { node: (0, 1), port: word("8000"), prefill: 2, decode: 1 }, true),
                 group(Ready::Tcp { port: holed.clone() }, true),
             ],
             files: vec![recipe::plan::File { path: word("p"), text: word("t\n") }],

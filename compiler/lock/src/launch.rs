@@ -146,6 +146,12 @@ fn ready(ready: &Ready) -> Option<(String, Setting)> {
     let text = match ready {
         Ready::Started | Ready::Ended => return None,
         Ready::Tcp { port } => format!("tcp {}", to_text(port)),
+        Ready::Ports { ports } => {
+            format!("tcp {}", ports.iter().map(to_text).collect::<Vec<_>>().join(" "))
+        }
+        Ready::Registered { port, prefill, decode, .. } => {
+            format!("registered {prefill}+{decode} at {}", to_text(port))
+        }
         Ready::Http { port, path } => format!("http {} {path}", to_text(port)),
     };
     Some(("ready".to_owned(), Setting::Text(text)))

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::known::{Checkpoint, Fact, Known, Source};
-use recipe::plan::{Group, Hole, Mode, Mount, Phase, Plan, Pool, Rank, Ready, Replica, Role, Seat, Word};
+use recipe::plan::{
+    Group, Hole, Mode, Mount, Phase, Plan, Pool, Rank, Ready, Replica, Role, Seat, Step, Word,
+};
 use recipe::want::Want;
 use serde_json::{Value, json};
 
@@ -20,7 +22,7 @@ const IMAGE: &str = "lmsysorg/sglang:v0.5.14";
 
 fn rank(argv: &[&str], env: &[(&str, &str)]) -> Rank {
     Rank {
-        seat: Seat { pool: 0, node: 0, gpus: 4 },
+        seat: Seat { pool: 0, node: 0, first: 0, gpus: 4 },
         argv: argv.iter().map(|text| Word::from(*text)).collect(),
         env: env.iter().map(|(name, value)| ((*name).to_owned(), Word::from(*value))).collect(),
         unset: BTreeSet::new(),
@@ -35,7 +37,7 @@ fn group(role: Role, name: &str, rank: Rank) -> Group {
         kind: name.to_owned(),
         image: None,
         mounts: None,
-        replicas: vec![Replica { parallel: None, ranks: vec![rank] }],
+        replicas: vec![Replica { parallel: None, ranks: vec![rank], step: Step::EachRank }],
         after: vec![],
         ready: Ready::Ended,
         within: None,

@@ -13,7 +13,9 @@ use crate::context::{self, Values};
 use crate::facts;
 use crate::inject;
 use crate::matrix::Job;
-use crate::plan::{File, Group, Mode, Parallel, Phase, Plan, Pool, Rank, Ready, Replica, Role, Seat, Word};
+use crate::plan::{
+    File, Group, Mode, Parallel, Phase, Plan, Pool, Rank, Ready, Replica, Role, Seat, Step, Word,
+};
 use crate::process::{self, Beside, Process};
 use crate::recipe::{Download, Recipe, Speculation, Speculative};
 use crate::schema;
@@ -384,9 +386,9 @@ impl Stages<'_> {
             Ready::Http { port, .. } | Ready::Tcp { port } => {
                 BTreeMap::from([("http".to_owned(), port.clone())])
             }
-            Ready::Started | Ready::Ended => BTreeMap::new(),
+            Ready::Started | Ready::Ended | Ready::Ports { .. } | Ready::Registered { .. } => BTreeMap::new(),
         };
-        let seat = Seat { pool: 0, node: 0, gpus };
+        let seat = Seat { pool: 0, node: 0, first: 0, gpus };
         let rank = Rank { seat, argv: process.argv, env, unset: process.unset, ports };
         let parallel = serves.then_some(self.parallel);
         self.groups.push(Group {
@@ -395,7 +397,7 @@ impl Stages<'_> {
             kind: kind.to_owned(),
             image: None,
             mounts: None,
-            replicas: vec![Replica { parallel, ranks: vec![rank] }],
+            replicas: vec![Replica { parallel, ranks: vec![rank], step: Step::EachRank }],
             after: (0..self.groups.len()).collect(),
             ready,
             within: None,

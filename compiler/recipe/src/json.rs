@@ -36,7 +36,11 @@ impl Given {
                 let offset = job.checked_rem(u64::from(*modulus))?;
                 Some((u64::from(*base) + offset).to_string())
             }
-            Hole::Host { .. } | Hole::Address { .. } | Hole::Unique(_) | Hole::Each { .. } => None,
+            Hole::Host { .. }
+            | Hole::Address { .. }
+            | Hole::Orchestrator
+            | Hole::Unique(_)
+            | Hole::Each { .. } => None,
         }
     }
 
@@ -77,6 +81,7 @@ fn hole(hole: &Hole) -> Value {
         Hole::Runner => json!({ "run": "runner" }),
         Hole::Home => json!({ "run": "home" }),
         Hole::Workspace => json!({ "run": "workspace" }),
+        Hole::Orchestrator => json!({ "run": "orchestrator" }),
         Hole::Host { node: (pool, node) } => json!({ "run": "host", "node": [pool, node] }),
         Hole::Address { node: (pool, node) } => json!({ "run": "address", "node": [pool, node] }),
         Hole::Job => json!({ "run": "job" }),

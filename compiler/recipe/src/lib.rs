@@ -31,6 +31,7 @@ pub mod routes;
 mod rules;
 pub mod schema;
 pub mod search;
+pub mod srt_slurm;
 pub mod target;
 #[cfg(test)]
 mod tests;

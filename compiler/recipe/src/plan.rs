@@ -176,6 +176,21 @@ pub struct Replica {
     pub parallel: Option<Parallel>,
     /// Its processes, one a rank.
     pub ranks: Vec<Rank>,
+    /// How its ranks are started.
+    pub step: Step,
+}
+
+/// How the ranks of a replica are started.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Step {
+    /// Each by itself.
+    #[default]
+    EachRank,
+    /// All by one step over their nodes, as MPI does; the ranks are then one a node, and alike.
+    Spanning {
+        /// Processes in all, the same number on each node.
+        tasks: u32,
+    },
 }
 
 /// One process.
@@ -200,7 +215,9 @@ pub struct Seat {
     pub pool: u32,
     /// Node of the pool.
     pub node: u32,
-    /// GPUs used, from 0.
+    /// First GPU used.
+    pub first: u32,
+    /// GPUs used, from the first.
     pub gpus: u32,
 }
 
@@ -222,6 +239,22 @@ pub enum Ready {
     Tcp {
         /// The port.
         port: Word,
+    },
+    /// When several ports accept.
+    Ports {
+        /// The ports, in the order in which they are tried.
+        ports: Vec<Word>,
+    },
+    /// When a front end knows its workers.
+    Registered {
+        /// The node where it answers: pool and node.
+        node: (u32, u32),
+        /// Its port.
+        port: Word,
+        /// Prefill workers, in the front end's own units.
+        prefill: u32,
+        /// Decode workers, or those that do both.
+        decode: u32,
     },
     /// When a request is answered with success.
     Http {
@@ -266,6 +299,8 @@ pub enum Hole {
     Home,
     /// The checked-out repository.
     Workspace,
+    /// The checkout of the orchestrator that starts the processes.
+    Orchestrator,
     /// Name of a node of a pool.
     Host {
         /// Pool and node.
