@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
-use verify::cookbook::command;
+use verify::claims;
+use verify::cookbook::{Page, command};
 use verify::vllm::{Catalog, Published, Request, Yaml, omni, synthesize};
 
 use crate::oracle::gz;
@@ -167,4 +168,98 @@ fn every_way_to_offload_the_kv_cache_comes_out_equal() {
     println!("commands with KV offload equal to upstream's: {equal}/{total}");
     assert!(total > 3_000);
     assert_eq!(equal, total);
+}
+
+/// Every file below a folder as a page, with the path from `root`.
+fn pages(root: &Path, folder: &str, ending: &str, into: &mut Vec<std::rc::Rc<Page>>) {
+    for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+        let path = entry.unwrap().path();
+        let below = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+        if path.is_dir() {
+            pages(root, &below, ending, into);
+        } else if below.ends_with(ending) {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let (repository, commit) = ("o/r".to_owned(), "c".to_owned());
+            into.push(std::rc::Rc::new(Page { repository, commit, path: below, text }));
+        }
+    }
+}
+
+#[test]
+fn claims_say_everything_that_upstream_publishes() {
+    let Some(shared) = shared("claims_say_everything_that_upstream_publishes") else { return };
+    let mut all = Vec::new();
+    pages(&shared.join("upstream/vllm-recipes"), "", ".yaml", &mut all);
+    let mut sglang = Vec::new();
+    pages(&shared.join("upstream/sglang-cookbook"), "docs/src/snippets", ".jsx", &mut sglang);
+    // One page in six, for time; `CLAIMS=all` takes every one.
+    if std::env::var_os("CLAIMS").is_none() {
+        let (mut models, mut snippets) = (0, 0);
+        all.retain(|page| {
+            !page.path.starts_with("models/") || {
+                models += 1;
+                models % 6 == 0
+            }
+        });
+        sglang.retain(|_| {
+            snippets += 1;
+            snippets % 6 == 0
+        });
+    }
+    let ends = |page: &std::rc::Rc<Page>, entry: &Value| match entry["file"].as_str() {
+        Some(file) => page.path.ends_with(file),
+        None => page.path == format!("models/{}.yaml", entry["hf_id"].as_str().unwrap()),
+    };
+    let looked: Vec<_> = all.iter().chain(&sglang).cloned().collect();
+    let mut said: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    let mut lines = 0;
+    for (path, claims) in claims::of(&all).into_iter().chain(claims::of(&sglang)) {
+        // Two pages of image models are written in another way; the oracle has neither.
+        let Ok(claims) = claims else {
+            println!("{path}: {claims:?}");
+            continue;
+        };
+        for claim in claims {
+            lines += 1;
+            said.entry(key(&claim["source"])).or_default().push(claim);
+        }
+    }
+    for oracle in ["vllm-commands", "sglang-commands"] {
+        let oracle = gz(&shared.join(format!("oracles/{oracle}.json.gz")));
+        let (mut equal, mut total) = (0, 0);
+        let mut names: BTreeMap<String, bool> = BTreeMap::new();
+        for entry in oracle["entries"].as_array().unwrap() {
+            let name = format!("{}{}", entry["file"], entry["hf_id"]);
+            if !*names.entry(name).or_insert_with(|| looked.iter().any(|page| ends(page, entry))) {
+                continue;
+            }
+            let found =
+                said.get(&key(entry)).into_iter().flatten().any(|claim| match entry["command"].as_str() {
+                    Some(command) if entry["form"].is_string() => claim["command"] == command,
+                    Some(command) if entry["kind"] == "omni" => {
+                        let wanted = command::commands(command).pop().unwrap();
+                        words(&claim["argv"]) == wanted.argv
+                    }
+                    _ if entry["kind"] == "pd_cluster" => {
+                        claim["prefill"]["argv"] == entry["prefill"]["argv"]
+                    }
+                    _ => claim["argv"] == entry["argv"],
+                });
+            total += 1;
+            equal += usize::from(found);
+            if !found && total - equal < 6 {
+                println!("nothing says {}", key(entry));
+            }
+        }
+        println!("entries of the oracle among {lines} claims: {equal}/{total}");
+        assert!(total > 1_000);
+        assert_eq!(equal, total);
+    }
+}
+
+/// What is selected, in the words of the oracles.
+fn key(entry: &Value) -> String {
+    let fields =
+        ["file", "form", "sel", "kind", "hf_id", "variant", "hw", "strategy", "features", "nodes", "task"];
+    fields.map(|field| entry[field].to_string()).join(" ")
 }

@@ -78,6 +78,8 @@ pub(crate) enum Format {
     Brief,
     /// As `nix-instantiate` prints values (`eval` only)
     Nix,
+    /// One document a line (`verify --claims` only)
+    Jsonl,
 }
 
 /// A format and the file that takes it.

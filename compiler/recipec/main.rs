@@ -54,6 +54,11 @@ fn run() -> ExitCode {
         let message = "`--format nix` is for `recipec eval` alone";
         Arguments::command().error(ErrorKind::InvalidValue, message).exit();
     }
+    let claims = matches!(&arguments.verb, Verb::Verify(verb) if verb.claims.is_some());
+    if options.format == Format::Jsonl && !claims {
+        let message = "`--format jsonl` is for `recipec verify --claims` alone";
+        Arguments::command().error(ErrorKind::InvalidValue, message).exit();
+    }
     let outcome = match &arguments.verb {
         Verb::Check(verb) => check::run(verb, &options),
         Verb::Plan(verb) => plan::run(verb, &options),

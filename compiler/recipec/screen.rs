@@ -29,7 +29,7 @@ pub(crate) fn show(mut outcome: Outcome, options: &Options) -> ExitCode {
     let exit = outcome.exit(deny);
     let answer = text(&outcome, options.format, exit);
     // Formats that are lists of findings have them on standard output already.
-    if matches!(options.format, Format::Human | Format::Json | Format::Nix) {
+    if matches!(options.format, Format::Human | Format::Json | Format::Nix | Format::Jsonl) {
         report(&outcome, !answer.is_empty(), options.color);
     }
     // Whoever closes the pipe early has read enough.
@@ -42,7 +42,7 @@ pub(crate) fn show(mut outcome: Outcome, options: &Options) -> ExitCode {
 fn text(outcome: &Outcome, format: Format, exit: u8) -> String {
     let (findings, sources) = (&outcome.findings, &outcome.sources);
     match format {
-        Format::Human | Format::Nix => outcome.answer.human(),
+        Format::Human | Format::Nix | Format::Jsonl => outcome.answer.human(),
         Format::Json => match outcome.answer.document() {
             Document::Bare(text) => text,
             Document::Fields(fields) => pretty(&envelope(outcome, fields, exit)),

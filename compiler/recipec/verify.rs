@@ -1,5 +1,6 @@
 //! `recipec verify`: what recipes say, set beside what upstream says.
 
+mod claims;
 mod evidence;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,6 +56,9 @@ type Library = BTreeMap<(String, String), Result<Rc<Page>, String>>;
 
 /// Judges the recipes that are asked for.
 pub(crate) fn run(verb: &Verify, options: &Options) -> Outcome {
+    if verb.claims.is_some() {
+        return claims::run(verb, options);
+    }
     corpus::with("verify", &verb.recipes, options, |mut loaded| match judge(&mut loaded, verb) {
         Ok(Verdicts { verdicts, signoff }) => {
             let failed = summary(&verdicts);
@@ -105,7 +109,7 @@ fn judge(loaded: &mut Loaded<'_, '_>, verb: &Verify) -> Result<Verdicts, Diagnos
             locks.extend(found.lock.map(|lock| (recipe.key.value.as_str(), lock)));
         }
     }
-    let answers = ask(verb, &locks);
+    let answers = ask(verb, locks.values());
     let (shelf, mut library) = (Rc::new(Shelf::default()), Library::new());
     let everyone = corpus.recipes.iter().chain(&loaded.others);
     let neighbours = Rc::new(Neighbours {
@@ -207,9 +211,9 @@ fn rules(verb: &Verify) -> Result<BTreeSet<&str>, Diagnostics> {
 }
 
 /// Asks what every pinned name resolves to now, and for every cookbook page as it was pinned.
-fn ask(verb: &Verify, locks: &BTreeMap<&str, Lock>) -> Answers {
+fn ask<'l>(verb: &Verify, locks: impl Iterator<Item = &'l Lock>) -> Answers {
     let mut wants = BTreeSet::new();
-    for entry in locks.values().flat_map(|lock| lock.pins.values()) {
+    for entry in locks.flat_map(|lock| lock.pins.values()) {
         let Entry::Pinned { want, pin } = entry else { continue };
         let page = as_pinned(want, pin);
         // A commit names one content for ever: asked by the commit that is pinned, which last changed

@@ -82,10 +82,9 @@ impl Clone<'_> {
             return Ok(Some(Found::Json(json!([]))));
         }
         if rest == "commits" {
-            let commit = query("sha");
-            let last =
-                self.text(&["log", "-1", "--format=%H", "--end-of-options", &commit, "--", &query("path")])?;
-            return Ok(last.map(|sha| Found::Json(json!([{ "sha": sha.trim() }]))));
+            // Who changed a path last is asked for the sake of pull requests, which a clone does not
+            // know; walking through history for it would take longer than all the rest.
+            return Ok(Some(Found::Json(json!([]))));
         }
         if let Some(commit) = rest.strip_prefix("commits/") {
             if commit.ends_with("/pulls") {
@@ -95,11 +94,17 @@ impl Clone<'_> {
         }
         if let Some((_, commit)) = rest.strip_prefix("compare/").and_then(|rest| rest.split_once("...")) {
             let Some(commit) = self.commit(commit)? else { return Ok(None) };
-            let contains = format!("--contains={commit}");
             let refs = if self.is_bare()? { "refs/heads" } else { "refs/remotes" };
-            let held =
-                self.text(&["for-each-ref", "--count=1", &contains, refs, "refs/tags"])?.unwrap_or_default();
-            let status = if held.trim().is_empty() { "diverged" } else { "behind" };
+            // A head is held without a walk through history.
+            let mut held = false;
+            for how in ["points-at", "contains"].map(|how| format!("--{how}={commit}")) {
+                let named = self.text(&["for-each-ref", "--count=1", &how, refs, "refs/tags"])?;
+                held = held || named.is_some_and(|named| !named.trim().is_empty());
+                if held {
+                    break;
+                }
+            }
+            let status = if held { "behind" } else { "diverged" };
             return Ok(Some(Found::Json(json!({ "status": status }))));
         }
         Ok(None)

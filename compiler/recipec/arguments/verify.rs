@@ -27,6 +27,12 @@ pub(crate) struct Verify {
     /// Also demand that recipes only grew since this revision
     #[arg(long, value_name = "REV")]
     pub(crate) append_only: Option<String>,
+    /// Judge nothing, and list what the cookbooks say: every command with what is selected to see it
+    #[arg(long, value_name = "WHAT", value_parser = ["commands"])]
+    pub(crate) claims: Option<String>,
+    /// With `--claims`: read this checkout of a cookbook in place of the pages that locks pin
+    #[arg(long, value_name = "DIR", requires = "claims")]
+    pub(crate) cookbook: Vec<PathBuf>,
     /// Judge by this rule alone; several may be given
     #[arg(long = "rule", value_name = "SLUG")]
     pub(crate) rules: Vec<String>,

@@ -4,7 +4,7 @@ mod agentx;
 pub mod command;
 pub mod generator;
 pub mod matrix;
-mod published;
+pub(crate) mod published;
 mod shelf;
 
 use std::collections::BTreeMap;
@@ -152,7 +152,7 @@ fn generator_cells(page: &Page, hardware: &str) -> Result<Vec<Cell>, Unreadable>
     let generator = Generator::read(&page.text).map_err(unreadable)?;
     let is_hardware = |key: &str| matches!(key, "hardware" | "hw" | "gpu" | "platform");
     let keep = |key: &str, item: &str| !is_hardware(key) || item.eq_ignore_ascii_case(hardware);
-    let selections = generator.selections(&keep).map_err(unreadable)?;
+    let selections = generator.selections(&keep, false).map_err(unreadable)?;
     let mut cells: Vec<Cell> = Vec::new();
     for selection in selections {
         let named = selection.iter().find(|(key, _)| is_hardware(key)).and_then(|(_, value)| value.as_str());

@@ -4,6 +4,7 @@
 //! knows no socket and no file: evidence and policy are given as text and data.
 
 pub mod claim;
+pub mod claims;
 pub mod cookbook;
 pub mod evidence;
 pub mod facet;

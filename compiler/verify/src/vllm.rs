@@ -158,6 +158,22 @@ impl Catalog {
         Ok(Self { taxonomy, strategies: read(strategies)?, kv_stores: read(kv_stores)? })
     }
 
+    /// Returns the names of GPUs, in their order.
+    pub(crate) fn hardware(&self) -> impl Iterator<Item = &str> {
+        let profiles = self.taxonomy.get("hardware_profiles").map(Yaml::entries).unwrap_or_default();
+        profiles.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Returns how a strategy deploys: `single_node`, `multi_node` or `pd_cluster`.
+    pub(crate) fn deploys(&self, strategy: &str) -> Option<&str> {
+        self.strategies.get(strategy)?.get("deploy_type").and_then(Yaml::text)
+    }
+
+    /// Returns the GPUs of a node.
+    pub(crate) fn gpus(&self, hardware: &str) -> u64 {
+        self.gpu(hardware).map_or(8, |gpu| gpu.count)
+    }
+
     /// Returns the GPU of this name.
     pub(crate) fn gpu<'a>(&'a self, id: &'a str) -> Option<Gpu<'a>> {
         let profile = self.taxonomy.at(&["hardware_profiles", id])?;

@@ -82,11 +82,16 @@ impl Generator {
     }
 
     /// Returns every selection that a reader can make, at most so many as are looked at. `keep`
-    /// says which item of an option is of interest.
+    /// says which item of an option is of interest; `hidden` also takes what is not shown or greyed
+    /// out at the time.
     ///
     /// # Errors
     /// If the options are not understood.
-    pub fn selections(&self, keep: &dyn Fn(&str, &str) -> bool) -> Result<Vec<Selection>, ScriptError> {
+    pub fn selections(
+        &self,
+        keep: &dyn Fn(&str, &str) -> bool,
+        hidden: bool,
+    ) -> Result<Vec<Selection>, ScriptError> {
         let mut machine = self.machine()?;
         let scope = machine.body(&self.body)?;
         let options = match Machine::name_in(&scope, "options") {
@@ -97,7 +102,7 @@ impl Generator {
         for (key, option) in options.entries() {
             let mut next = Vec::new();
             for values in found {
-                for choice in choices(&mut machine, option, &values)? {
+                for choice in choices(&mut machine, option, &values, hidden)? {
                     let interesting = matches!(choice, Value::Array(_)) || keep(key, &choice.to_text());
                     if interesting && next.len() < MOST_SELECTIONS {
                         let mut values = values.clone();
@@ -170,7 +175,8 @@ fn initial(machine: &mut Machine, options: &Object) -> Result<Object, ScriptErro
                 .iter()
                 .find(default)
                 .or_else(|| items.iter().find(|item| !field(item, "disabled").truthy()));
-            first.or(items.first()).map_or(Value::Undefined, |item| field(item, "id"))
+            // An option without items is a text that a reader types.
+            first.or(items.first()).map_or_else(|| field(option, "default"), |item| field(item, "id"))
         };
         values.set(key, value);
     }
@@ -178,18 +184,24 @@ fn initial(machine: &mut Machine, options: &Object) -> Result<Object, ScriptErro
 }
 
 /// Returns what a reader can choose of an option; one that is not shown keeps what it has.
-fn choices(machine: &mut Machine, option: &Value, values: &Object) -> Result<Vec<Value>, ScriptError> {
+fn choices(
+    machine: &mut Machine,
+    option: &Value,
+    values: &Object,
+    hidden: bool,
+) -> Result<Vec<Value>, ScriptError> {
     let key_value = |values: &Object| match field(option, "name") {
         Value::Text(name) => values.get(&name).cloned(),
         _ => None,
     };
     let shown = match field(option, "condition") {
         Value::Undefined => true,
+        _ if hidden => true,
         condition => machine.call(&condition, vec![Value::object(values.clone())])?.truthy(),
     };
     let all: Vec<Value> = items(machine, option, values)?
         .iter()
-        .filter(|item| !field(item, "disabled").truthy())
+        .filter(|item| hidden || !field(item, "disabled").truthy())
         .map(|item| field(item, "id"))
         .collect();
     if !shown || all.is_empty() {

@@ -15,7 +15,7 @@ const MOST_FEATURES: usize = 8;
 
 /// Returns what holds for all recipes among the pages of the same commit as `page`; `None` if it is
 /// not among them.
-pub(super) fn catalog(page: &Page, pages: &[Rc<Page>]) -> Option<Result<Catalog, Unreadable>> {
+pub(crate) fn catalog(page: &Page, pages: &[Rc<Page>]) -> Option<Result<Catalog, Unreadable>> {
     let same = |other: &&Rc<Page>| other.repository == page.repository && other.commit == page.commit;
     let taxonomy = pages.iter().filter(same).find(|other| name(other) == ("", "taxonomy"))?;
     let folder = |wanted: &str| -> Vec<(String, String)> {
@@ -37,7 +37,7 @@ fn name(page: &Page) -> (&str, &str) {
 }
 
 /// True if a page is a recipe of a model.
-pub(super) fn is_recipe(page: &Page) -> bool {
+pub(crate) fn is_recipe(page: &Page) -> bool {
     let starts = |mark: &str| page.text.lines().any(|line| line.starts_with(mark));
     page.path.ends_with(".yaml") && starts("model:") && starts("variants:")
 }
