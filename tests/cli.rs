@@ -1,6 +1,6 @@
 //! The command line: exit codes, documents, and what people see.
 
-use crate::support::{Sandbox, transcript};
+use crate::support::{Sandbox, copy_tree, repository, transcript};
 
 #[test]
 fn usage_is_exit_code_2_and_says_so_on_standard_error() {
@@ -51,6 +51,14 @@ fn a_reader_that_leaves_early_is_no_error() {
     let sandbox = Sandbox::new();
     let ran = sandbox.bash("set -o pipefail; recipec completions bash | head -n 1").exits(0);
     assert_eq!((ran.stdout.lines().count(), ran.stderr.as_str()), (1, ""));
+}
+
+#[test]
+fn audits_of_runs_read_as_reviewed() {
+    let sandbox = Sandbox::with("fixtures/tour");
+    sandbox.copy("fixtures/explain/audit");
+    copy_tree(&repository().join("fixtures/mirror"), &sandbox.path("mirror"));
+    transcript::check("tests/cli/runs.md", &sandbox);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Folders of results beside a lock: what emitted scripts leave, and what InferenceX's own leave.
 
+mod inferencex;
 mod records;
 
 use std::collections::BTreeMap;

@@ -58,7 +58,7 @@ pub(crate) fn image(lock: &Lock, plan: &PlanKey, subject: &Subject<'_>, checks: 
     if let Some((path, evidence)) = subject.evidence {
         let Some(pin) = pin else {
             let theirs = evidence.image.pinned.digest.clone();
-            checks.add(RUN_IMAGE, Verdict::Unproven, ("pin", path), "the lock pins none", theirs);
+            checks.add(RUN_IMAGE, Verdict::Unproven, ("pin", path), "no pin", theirs);
             return;
         };
         checks.same(RUN_IMAGE, ("digest", path), &pin.digest.to_string(), &evidence.image.pinned.digest);
@@ -111,7 +111,7 @@ pub(crate) fn checkpoints(
         let Entry::Pinned { pin: Pin::Checkpoint(pin), .. } = entry else {
             let (path, theirs) =
                 seen.map_or(("", "nothing recorded says"), |(path, one)| (path, &one.commit));
-            checks.add(RUN_CHECKPOINT, Verdict::Unproven, (repository, path), "the lock pins none", theirs);
+            checks.add(RUN_CHECKPOINT, Verdict::Unproven, (repository, path), "no pin", theirs);
             continue;
         };
         let ours = format!("{}, list {}", pin.commit, pin.files);
@@ -140,26 +140,33 @@ pub(crate) fn checkpoints(
 /// The name under which the result says that the model was served.
 fn served(lock: &Lock, plan: &PlanKey, subject: &Subject<'_>, checks: &mut Checks) {
     let Some(named) = subject.measured.and_then(|measured| measured.model.as_deref()) else { return };
-    let servers = declared::servers(lock, plan);
-    let mut names: Vec<&str> = lock
+    if !serves(lock, plan, named) {
+        let ours = names(lock, plan).into_iter().next().unwrap_or_default();
+        checks.add(RUN_CHECKPOINT, Verdict::Contradicted, ("model", subject.path), ours, named);
+    }
+}
+
+/// Returns whether a plan serves its model under a name.
+pub(crate) fn serves(lock: &Lock, plan: &PlanKey, named: &str) -> bool {
+    names(lock, plan).iter().any(|name| declared::stands_for(name, named))
+}
+
+fn names(lock: &Lock, plan: &PlanKey) -> Vec<String> {
+    let mut names: Vec<String> = lock
         .pins
         .values()
         .filter_map(|entry| match entry {
             Entry::Pinned { want: Want::Checkpoint { repository, .. }, .. }
-            | Entry::Unpinned { want: Want::Checkpoint { repository, .. }, .. } => Some(repository.as_str()),
+            | Entry::Unpinned { want: Want::Checkpoint { repository, .. }, .. } => Some(repository.clone()),
             _ => None,
         })
         .collect();
-    for server in &servers {
-        names.extend(
-            ["--served-model-name", "--model-path", "--model"].iter().filter_map(|flag| server.flag(flag)),
-        );
-        names.extend(server.argv.iter().filter(|word| word.contains('/')).map(String::as_str));
+    for server in declared::servers(lock, plan) {
+        let flags = ["--served-model-name", "--model-path", "--model"];
+        names.extend(flags.iter().filter_map(|flag| server.flag(flag)).map(str::to_owned));
+        names.extend(server.argv.iter().filter(|word| word.contains('/')).cloned());
     }
-    if !names.iter().any(|name| declared::stands_for(name, named)) {
-        let ours = names.first().copied().unwrap_or_default();
-        checks.add(RUN_CHECKPOINT, Verdict::Contradicted, ("model", subject.path), ours, named);
-    }
+    names
 }
 
 pub(crate) fn processes(

@@ -178,7 +178,7 @@ fn requests(
     #[expect(clippy::cast_precision_loss, reason = "a share is not exact")]
     let share = if all_of_them == 0 { 1.0 } else { failed as f64 / all_of_them as f64 };
     let verdict = if completed > 0 && share <= most { Verdict::Reproduced } else { Verdict::Contradicted };
-    let theirs = format!("{failed} of {all_of_them} failed");
+    let theirs = format!("{failed} of {all_of_them}");
     checks.add(
         RUN_REQUESTS,
         verdict,

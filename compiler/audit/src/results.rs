@@ -288,6 +288,7 @@ fn eval(measured: &mut Measured, map: &Map<String, Value>) {
             }
         }
     }
+    measured.headline.extend(measured.scores.first().map(|score| ("score", score.value)));
     let samples = map.get("n-samples").and_then(Value::as_object);
     for (task, counts) in samples.into_iter().flatten() {
         let count = |name: &str| counts.get(name).and_then(Value::as_u64);

@@ -114,6 +114,11 @@ fn searched(lock: &Lock, all: &Gathered, subject: &Subject<'_>, checks: &mut Che
     }
     narrow(&mut fitting, |key| on_hardware(key, measured));
     narrow(&mut fitting, |key| named(lock, key, subject.path));
+    // A runner has its cluster's name in front of its number.
+    narrow(&mut fitting, |key| subject.path.contains(&format!("_{}_", key.target)));
+    narrow(&mut fitting, |key| {
+        measured.model.as_deref().is_some_and(|model| facets::serves(lock, key, model))
+    });
     // Several targets may share a label: what was started tells them apart.
     let least = fitting.iter().map(|key| facets::distance(lock, key, all, subject)).min();
     narrow(&mut fitting, |key| Some(facets::distance(lock, key, all, subject)) == least);

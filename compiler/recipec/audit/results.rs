@@ -195,10 +195,11 @@ fn counted(rows: &[&Row]) -> String {
     format!("{}: {}", count(rows.len(), "result"), parts.join(", "))
 }
 
-const HEAD: [&str; 6] = ["verdict", "point", "tokens/s/GPU", "TTFT ms", "TPOT ms", "what is not as locked"];
+const HEAD: [&str; 7] =
+    ["verdict", "point", "tokens/s/GPU", "TTFT ms", "TPOT ms", "score", "what is not as locked"];
 
 impl Row {
-    fn cells(&self) -> [String; 6] {
+    fn cells(&self) -> [String; 7] {
         let points = if self.points.is_empty() { self.plan.clone() } else { self.points.join(", ") };
         let rate = self.figure("tokens_per_second_per_gpu");
         let wrong: Vec<&str> = self.wrong.iter().take(1).map(|(_, what)| what.as_str()).collect();
@@ -209,6 +210,7 @@ impl Row {
             rate,
             self.figure("ttft_ms"),
             self.figure("tpot_ms"),
+            self.figure("score"),
             format!("{}{more}", wrong.join("")),
         ]
     }
@@ -219,7 +221,7 @@ impl Answer for Summed {
         let mut text = String::new();
         for (recipe, rows) in self.recipes() {
             let _ = writeln!(text, "{}  {}", shown(recipe), counted(&rows));
-            let mut table: Vec<[String; 6]> = vec![HEAD.map(str::to_owned)];
+            let mut table: Vec<[String; 7]> = vec![HEAD.map(str::to_owned)];
             table.extend(rows.iter().map(|row| row.cells().map(|cell| shown(&cell))));
             let width = |column: usize| {
                 table
@@ -264,7 +266,7 @@ impl Answer for Summed {
         let mut text = String::new();
         for (recipe, rows) in self.recipes() {
             let _ = writeln!(text, "### {}\n\n{}\n", cell(recipe), counted(&rows));
-            let _ = writeln!(text, "| {} |\n|---|---|--:|--:|--:|---|", HEAD.join(" | "));
+            let _ = writeln!(text, "| {} |\n|---|---|--:|--:|--:|--:|---|", HEAD.join(" | "));
             for row in rows {
                 let _ = writeln!(text, "| {} |", row.cells().map(|text| cell(&text)).join(" | "));
             }

@@ -9,7 +9,7 @@ use audit::attestation::{self, Subject};
 use audit::gather::Gathered;
 use audit::run::{Check, Judged, Policy, Verdict, judge};
 use audit::scores::Thresholds;
-use diag::slugs::audit::NO_RESULTS;
+use diag::slugs::audit::{NO_RESULTS, RUN_RESULT};
 use diag::slugs::cli::OPTION_NOT_READ;
 use diag::slugs::host::CANNOT_READ;
 use diag::{Diagnostic, Diagnostics, Slug, SourceMap};
@@ -211,10 +211,11 @@ fn findings(result: &Judged) -> Vec<Diagnostic> {
 fn line(check: &Check) -> String {
     let about = shown(&check.about);
     let (ours, theirs) = (shown(&check.ours), shown(&check.theirs));
-    if check.verdict == Verdict::Reproduced || check.ours.is_empty() {
-        format!("{about}: {theirs}")
-    } else {
-        format!("{about} is {theirs}, the lock says {ours}")
+    match check.verdict {
+        Verdict::Contradicted if check.slug == RUN_RESULT => format!("{about} is {theirs}, not {ours}"),
+        Verdict::Contradicted if !ours.is_empty() => format!("{about} is {theirs}, the lock says {ours}"),
+        Verdict::Unproven if !ours.is_empty() => format!("{about}: {theirs}; in the lock: {ours}"),
+        _ => format!("{about}: {theirs}"),
     }
 }
 

@@ -216,7 +216,8 @@ fn runs(html: &mut Html, facts: &Facts) {
         html.raw("<code>recipec report --with run.json</code> shows here.</p>\n</section>\n");
         return;
     }
-    let columns = ["Verdict", "Point", "#tokens/s/GPU", "#TTFT ms", "#TPOT ms", "What is not as locked"];
+    let columns =
+        ["Verdict", "Point", "#tokens/s/GPU", "#TTFT ms", "#TPOT ms", "#Score", "What is not as locked"];
     table(html, &count(facts.runs.len(), "result"), &columns);
     for run in &facts.runs {
         html.raw("<tr><td>");
@@ -225,7 +226,7 @@ fn runs(html: &mut Html, facts: &Facts) {
         let points: Vec<&str> = list(run, "points").filter_map(Value::as_str).collect();
         let point = if points.is_empty() { text(run, "recipe").to_owned() } else { points.join(", ") };
         html.name(point).raw("</code><span class=\"below\">").name(text(run, "path")).raw("</span></th>");
-        for figure in ["tokens_per_second_per_gpu", "ttft_ms", "tpot_ms"] {
+        for figure in ["tokens_per_second_per_gpu", "ttft_ms", "tpot_ms", "score"] {
             let value = run.get("measured").and_then(|measured| measured.get(figure)?.as_f64());
             html.element(
                 "td class=\"number\"",
