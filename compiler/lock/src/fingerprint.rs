@@ -23,7 +23,8 @@ pub struct Fingerprint {
 /// or adding a point changes no other plan).
 #[must_use]
 pub fn fingerprint(plan: &Plan) -> Fingerprint {
-    let mut text = String::new();
+    // A group takes some kilobytes; to grow there step by step would copy it as often.
+    let mut text = String::with_capacity(16 << 10);
     let digests: Vec<Digest> = plan
         .groups
         .iter()

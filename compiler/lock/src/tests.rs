@@ -523,3 +523,21 @@ fn a_client_that_moves_is_said_to_change_results() {
     let words = summary::words(&comparison, Language::English);
     assert!(words[0].contains("the client harness changed"), "{words:?}");
 }
+
+#[test]
+fn a_lock_read_in_brief_is_the_lock_without_behaviour_and_no_change_of_a_byte_passes() {
+    let whole = lock(V1);
+    let text = whole.write();
+    let expected = Some(Lock { launch: crate::launch::Launch::default(), ..whole });
+    assert_eq!(Lock::brief(&text), expected);
+    for at in (0..text.len()).step_by(7) {
+        let mut bytes = text.clone().into_bytes();
+        bytes[at] = if bytes[at] == b'1' { b'2' } else { b'1' };
+        let Ok(changed) = String::from_utf8(bytes) else { continue };
+        let (lock, findings) = Lock::open("x", &changed);
+        let brief = Lock::brief(&changed);
+        assert!(brief.is_none() || brief == expected, "{at}");
+        assert_eq!(brief.is_none(), lock.is_none() || findings.has_errors(), "{at}");
+    }
+    assert_eq!(Lock::brief(&text.replacen("\"version\": 1", "\"version\": 1, \"version\": 1", 1)), None);
+}

@@ -19,7 +19,7 @@ pub(crate) fn read(text: &str) -> Option<Lock> {
     if text.len() > crate::strict::LIMIT {
         return None;
     }
-    let mut fields = Fields::default();
+    let mut fields = Fields { text: String::with_capacity(text.len()), ranges: BTreeMap::new() };
     let mut deserializer = serde_json::Deserializer::from_str(text);
     Top(&mut fields).deserialize(&mut deserializer).ok()?;
     deserializer.end().ok()?;
@@ -59,7 +59,6 @@ pub(crate) fn read(text: &str) -> Option<Lock> {
 }
 
 /// The fields of a document, each in its canonical form.
-#[derive(Default)]
 struct Fields {
     text: String,
     ranges: BTreeMap<String, Range<usize>>,
@@ -167,34 +166,55 @@ impl<'de> Visitor<'de> for Canonical<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
         let start = self.0.len();
-        // Each entry with its key, written one after the other, and put in order at the end.
-        let mut keys: Vec<(String, Range<usize>)> = Vec::new();
+        // Where each entry stands, and its key in it. Nearly all files have their keys in order, so they
+        // are written as they come, and put in order at the end if they were not.
+        let mut places: Vec<(Range<usize>, Range<usize>)> = Vec::new();
         let mut sorted = true;
         self.0.push('{');
-        while let Some(key) = entries.next_key::<String>()? {
-            if let Some((last, _)) = keys.last() {
+        loop {
+            let before = self.0.len();
+            if !places.is_empty() {
                 self.0.push(',');
-                sorted &= last.is_ascii() && key.is_ascii() && *last < key;
             }
             let begin = self.0.len();
-            write_string(&key, self.0);
+            if entries.next_key_seed(Canonical(self.0))?.is_none() {
+                self.0.truncate(before);
+                break;
+            }
+            let key = begin..self.0.len();
+            if let Some((last, _)) = places.last() {
+                let inside = |range: &Range<usize>| self.0.get(range.clone()).and_then(plain);
+                sorted &= matches!((inside(last), inside(&key)), (Some(last), Some(key)) if last < key);
+            }
             self.0.push(':');
             entries.next_value_seed(Canonical(self.0))?;
-            keys.push((key, begin..self.0.len()));
+            places.push((key, begin..self.0.len()));
         }
         self.0.push('}');
         if !sorted {
-            keys.sort_by(|a, b| a.0.encode_utf16().cmp(b.0.encode_utf16()));
-            if keys.windows(2).any(|pair| matches!(pair, [a, b] if a.0 == b.0)) {
+            let mut keyed: Vec<(String, &str)> = Vec::new();
+            for (key, entry) in &places {
+                let text = |range: &Range<usize>| self.0.get(range.clone()).unwrap_or_default();
+                keyed.push((serde_json::from_str(text(key)).map_err(A::Error::custom)?, text(entry)));
+            }
+            keyed.sort_by(|a, b| a.0.encode_utf16().cmp(b.0.encode_utf16()));
+            if keyed.windows(2).any(|pair| matches!(pair, [a, b] if a.0 == b.0)) {
                 return Err(A::Error::custom("a key stands twice"));
             }
-            let entries: Vec<&str> = keys.iter().filter_map(|(_, range)| self.0.get(range.clone())).collect();
+            let entries: Vec<&str> = keyed.iter().map(|(_, entry)| *entry).collect();
             let ordered = format!("{{{}}}", entries.join(","));
             self.0.truncate(start);
             self.0.push_str(&ordered);
         }
         Ok(())
     }
+}
+
+/// Returns what is between the quotes of a written key, if its bytes have the order of the key: it is
+/// ASCII, and nothing in it is escaped.
+fn plain(written: &str) -> Option<&str> {
+    let inside = written.get(1..written.len().checked_sub(1)?)?;
+    (inside.is_ascii() && !inside.contains('\\')).then_some(inside)
 }
 
 #[cfg(test)]
@@ -208,6 +228,7 @@ mod tests {
         for text in [
             r#"{"b": [1, {}, [], {"z": -1, "a": "\u00e9\n"}], "a": null}"#,
             "{\"\u{fb33}\": 1, \"\u{1f600}\": 2.50, \"\u{e9}\": true}",
+            r#"{"a": 1, "a b": 2, "a!": 3, "a\"": 4, "a\\": 5, "A": 6, "": 7}"#,
             "[]",
             "[[1e3]]",
         ] {
