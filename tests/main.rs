@@ -13,6 +13,7 @@ mod docker;
 mod emit;
 mod engine;
 mod eval;
+mod evidence;
 mod explain;
 mod faults;
 mod house;
