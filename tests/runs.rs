@@ -103,6 +103,11 @@ fn what_was_not_recorded_is_unproven_and_what_was_is_compared() {
          --random-input-len 1024 --random-output-len=1024' >run/benchmark_command.txt"
     ));
     assert_eq!(stage.is("reproduced", 0), BTreeMap::new());
+    // A look at names and sizes proves no content.
+    stage.bash(&format!(
+        "recipec audit checkpoint mirror/hub --lock {TINY} --repository tiny-org/tiny-moe-NVFP4 --fast --output json:run/checkpoint.json >/dev/null"
+    ));
+    assert!(stage.is("unproven", 5)["run-checkpoint"].contains("by names and sizes"));
     // A tag says what was asked for, not what it named.
     stage.bash("sed -i 's/engine:1.0@sha256:[0-9a-f]*/engine:1.0/' run/agg_tiny.json");
     assert!(stage.is("unproven", 5)["run-image"].contains("the tag registry.example/tiny/engine:1.0"));
@@ -283,6 +288,25 @@ fn a_result_of_another_point_or_another_recipe_is_of_no_plan() {
     stage.bash("rm run/tiny.json run/agg_tiny.json && sed -i 's/\"stopped\": null/\"stopped\": \"checkpoint-missing\"/;s/^ \"exit\": 0/ \"exit\": 4/' run/tiny.evidence.json");
     let wrong = stage.is("unproven", 5);
     assert_eq!(wrong["run-ended"], "end: stopped: checkpoint-missing, not ended with 0");
+}
+
+#[test]
+fn a_file_that_changed_after_the_run_and_one_that_the_run_did_not_leave_are_told_apart() {
+    let stage = Stage::new(TINY, "throughput");
+    let digest = stage.sandbox.bash("sha256sum <run/tiny.json | head -c 64").stdout;
+    stage.bash(&format!(
+        "sed -i 's/\"results\": \\[\\]/\"results\": [{{\"path\": \"tiny.json\", \"sha256\": \"{digest}\"}}]/' run/tiny.evidence.json"
+    ));
+    assert_eq!(stage.is("reproduced", 0), BTreeMap::new());
+    stage.bash("sed -i 's/41.5/31.5/' run/tiny.json");
+    let wrong = stage.is("contradicted", 4);
+    assert!(wrong["run-result"].starts_with("content of tiny.json: "), "{wrong:?}");
+    // A published file of which the measurement is not there follows from nothing.
+    stage.bash("rm run/tiny.json");
+    assert_eq!(
+        stage.is("unproven", 5)["run-result"],
+        "what the run left: this file is not among them, not 1 files"
+    );
 }
 
 #[test]

@@ -128,8 +128,13 @@ pub(crate) fn checkpoints(
             let Some((repo, commit)) = &looked.is else { continue };
             if repo == repository || pin.renamed.as_ref() == Some(repo) {
                 let complete = looked.state == "complete" && *commit == pin.commit;
-                let verdict = if complete { Verdict::Reproduced } else { Verdict::Contradicted };
-                let theirs = format!("{} at {commit}", looked.state);
+                let verdict = match (complete, looked.whole) {
+                    (true, true) => Verdict::Reproduced,
+                    (true, false) => Verdict::Unproven,
+                    (false, _) => Verdict::Contradicted,
+                };
+                let how = if looked.whole { "" } else { ", by names and sizes" };
+                let theirs = format!("{} at {commit}{how}", looked.state);
                 checks.add(RUN_CHECKPOINT, verdict, (repository, &looked.path), &ours, theirs);
             }
         }

@@ -80,6 +80,8 @@ pub struct Looked {
     pub state: String,
     /// Repository and commit of what it really is.
     pub is: Option<(String, String)>,
+    /// Whether the content of every file was looked at, and not names and sizes alone.
+    pub whole: bool,
 }
 
 /// What lies in a folder.
@@ -139,7 +141,10 @@ impl Gathered {
                 Some((is.get("repo")?.as_str()?.to_owned(), is.get("commit")?.as_str()?.to_owned()))
             });
             let state = text("state").unwrap_or_default().to_owned();
-            self.looked.push(Looked { path: path.to_owned(), state, is });
+            let files = map.get("files").and_then(Value::as_array);
+            let read = |file: &Value| file.get("read").and_then(Value::as_bool).unwrap_or(false);
+            let whole = files.is_some_and(|files| !files.is_empty() && files.iter().all(read));
+            self.looked.push(Looked { path: path.to_owned(), state, is, whole });
         } else if name == "server_metrics_export.json" {
             if let Some(Value::Object(metrics)) = map.get("metrics") {
                 self.counters.insert(path.to_owned(), metrics.clone());
