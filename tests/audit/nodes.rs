@@ -5,6 +5,8 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::{LOCK, MODEL, SHARD, Stage};
+use crate::emit::judges::Slurm;
+use crate::emit::run::Bench;
 
 /// Audits as a task of a Slurm step does; returns the exit code.
 fn task(stage: &Stage, (node, number, of): (&str, usize, usize), folder: &str, more: &[&str]) -> i32 {
@@ -101,4 +103,24 @@ fn reports_that_are_none_are_refused() {
         let (ran, _) = stage.audit("model", &["--part", part]);
         assert_eq!(ran.code, 2, "{part}");
     }
+}
+
+/// The scheduler's own variables say which part each task of a step has.
+#[test]
+fn a_real_step_shares_the_reading() {
+    let test = "a_real_step_shares_the_reading";
+    let Some(shared) = crate::support::shared(test) else { return };
+    let bench = Bench::new();
+    let Some(slurm) = Slurm::start(test, &shared.join("judges"), &bench) else { return };
+    let stage = Stage::new();
+    let mut command: Command = stage.sandbox.command("srun");
+    command.env("SLURM_CONF", &slurm.conf).args(["-N1", "-n2", "recipec", "audit", "checkpoint", "model"]);
+    command.args(["--lock", LOCK, "--repository", MODEL, "--part", "slurm", "--report", "reports"]);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("part 1 of 2") && said.contains("part 2 of 2"), "{said}");
+    let (code, value) = merged(&stage, &["--expect", "2"]);
+    assert_eq!((code, &value["state"]), (0, &"complete".into()), "{value:#}");
+    assert_eq!(value["nodes"].as_array().unwrap().len(), 2);
 }
